@@ -348,7 +348,7 @@ static void add_thread(struct pprof *pprof, uint32_t thread)
 
 /* --- The files --- */
 
-static struct profile_facts find_facts(const struct pprof *pprof)
+struct profile_facts pprof_facts(const struct pprof *pprof)
 {
 	const struct recording *recording = pprof->recording;
 	uint64_t start_ns = UINT64_MAX;
@@ -388,11 +388,11 @@ static size_t write_comments(const struct pprof *pprof, char comments[][COMMENT_
 	return count;
 }
 
-static void write_files(struct pprof *pprof, struct export *export)
+static void write_files(const struct pprof *pprof, struct export *export)
 {
 	char texts[COMMENTS_MAX][COMMENT_BYTES];
 	const char *comments[COMMENTS_MAX];
-	struct profile_facts facts = find_facts(pprof);
+	struct profile_facts facts = pprof_facts(pprof);
 	facts.comments = comments;
 	facts.comment_count = write_comments(pprof, texts);
 	for (size_t i = 0; i < facts.comment_count; i++)
@@ -405,37 +405,44 @@ static void write_files(struct pprof *pprof, struct export *export)
 	}
 }
 
-void export_pprof(struct export *export)
+void pprof_begin(struct pprof *pprof, const struct analysis *analysis)
 {
-	const struct analysis *analysis = export->analysis;
 	const struct recording *recording = analysis->recording;
-	struct pprof pprof = { .analysis = analysis, .recording = recording };
+	*pprof = (struct pprof){ .analysis = analysis, .recording = recording };
 	for (size_t i = 0; i < recording->op_count; i++)
-		if (recording->ops[i].end_ns > pprof.end_ns)
-			pprof.end_ns = recording->ops[i].end_ns;
+		if (recording->ops[i].end_ns > pprof->end_ns)
+			pprof->end_ns = recording->ops[i].end_ns;
 	for (size_t i = 0; i < PPROF_FILES; i++)
-		pprof.profiles[i] =
+		pprof->profiles[i] =
 			profile_new(recording, analysis->labels ? &analysis->labels->frames : NULL,
 				    &files[i].shape);
-	find_last(&pprof);
-	walk_begin(&pprof.walk, analysis);
-	request_spans_build(&pprof.spans, &pprof.walk);
-	id_labels_build(&pprof.ids, recording,
-			pprof.walk.requests ? &pprof.walk.requests->traces : NULL);
-	for (uint32_t thread = 0; thread < walk_thread_count(&pprof.walk); thread++)
-		add_thread(&pprof, thread);
-	pprof_add_waits(&pprof);
-	pprof_add_holders(&pprof);
-	write_files(&pprof, export);
+	find_last(pprof);
+	walk_begin(&pprof->walk, analysis);
+	request_spans_build(&pprof->spans, &pprof->walk);
+	for (uint32_t thread = 0; thread < walk_thread_count(&pprof->walk); thread++)
+		add_thread(pprof, thread);
+	pprof_add_waits(pprof);
+	pprof_add_holders(pprof);
+}
+
+void pprof_end(struct pprof *pprof)
+{
 	for (size_t i = 0; i < PPROF_FILES; i++)
-		profile_free(pprof.profiles[i]);
-	for (size_t i = 0; i < pprof.leaves.count; i++)
-		free(pprof.leaf_texts[i]);
-	free(pprof.leaf_texts);
-	addresses_free(&pprof.leaves);
-	addresses_free(&pprof.pids);
-	free(pprof.last_of_pid);
-	id_labels_free(&pprof.ids);
-	request_spans_free(&pprof.spans);
-	walk_end(&pprof.walk);
+		profile_free(pprof->profiles[i]);
+	for (size_t i = 0; i < pprof->leaves.count; i++)
+		free(pprof->leaf_texts[i]);
+	free(pprof->leaf_texts);
+	addresses_free(&pprof->leaves);
+	addresses_free(&pprof->pids);
+	free(pprof->last_of_pid);
+	request_spans_free(&pprof->spans);
+	walk_end(&pprof->walk);
+}
+
+void export_pprof(struct export *export)
+{
+	struct pprof pprof;
+	pprof_begin(&pprof, export->analysis);
+	write_files(&pprof, export);
+	pprof_end(&pprof);
 }

@@ -56,6 +56,12 @@ struct pprof {
 	struct profile *profiles[PPROF_FILES];
 };
 
+/* All six profiles, filled; to be ended. */
+void pprof_begin(struct pprof *pprof, const struct analysis *analysis);
+void pprof_end(struct pprof *pprof);
+/* When the recording began, and how long it is; no comments. */
+struct profile_facts pprof_facts(const struct pprof *pprof);
+
 /* A sample in the making: its labels are numbers of one profile. */
 struct pprof_sample {
 	struct profile *profile;

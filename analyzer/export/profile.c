@@ -171,6 +171,32 @@ void profile_add(struct profile *profile, uint32_t stack, uint32_t leaf, const u
 		sums[i] += values[i];
 }
 
+const struct profile_shape *profile_shape(const struct profile *profile)
+{
+	return profile->shape;
+}
+
+size_t profile_sample_count(const struct profile *profile)
+{
+	return profile->count;
+}
+
+struct profile_sample profile_sample(const struct profile *profile, size_t index)
+{
+	assert(index < profile->count);
+	const uint32_t *key = profile->keys + index * profile->key_words;
+	struct profile_sample sample = {
+		.stack = key[KEY_STACK],
+		.leaf = profile->texts.strings[key[KEY_LEAF]],
+		.numbers = key + KEY_LABELS,
+		.values = profile->values + index * profile->shape->type_count,
+	};
+	for (uint32_t i = 0; i < profile->shape->key_count; i++)
+		if (profile->shape->keys[i].values != PROFILE_NUMBERS)
+			sample.texts[i] = profile->texts.strings[sample.numbers[i]];
+	return sample;
+}
+
 /* --- The file --- */
 
 struct writing {

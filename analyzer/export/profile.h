@@ -69,6 +69,19 @@ uint32_t profile_string(struct profile *profile, uint32_t string);
 void profile_add(struct profile *profile, uint32_t stack, uint32_t leaf, const uint32_t *labels,
 		 const uint64_t *values);
 
+/* The samples, in the order in which they came, for another format. */
+struct profile_sample {
+	uint32_t stack;
+	const char *leaf; /* "" = none */
+	/* By key: a number, or a text's, which is in `texts` too; 0 = none. */
+	const uint32_t *numbers;
+	const char *texts[PROFILE_LABELS_MAX];
+	const uint64_t *values; /* by type */
+};
+const struct profile_shape *profile_shape(const struct profile *profile);
+size_t profile_sample_count(const struct profile *profile);
+struct profile_sample profile_sample(const struct profile *profile, size_t index);
+
 /* False: errno. The file stays open. */
 bool profile_write(struct profile *profile, FILE *file, const struct profile_facts *facts);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Locations, functions and mappings of profile.proto; profile_places.h has the contract.
+ * Locations, functions and mappings of profiles; profile_places.h has the contract.
  *
  * A location is an address in a file, once however many stacks have it. Functions inlined there are
  * several lines of it. An address without a name is called after its file. The file's mapping then
@@ -16,31 +16,57 @@
 #include "recording/addresses.h"
 #include "recording/intern.h"
 
-/* Fields of profile.proto. */
-enum {
-	PROFILE_MAPPING = 3,
-	PROFILE_LOCATION = 4,
-	PROFILE_FUNCTION = 5,
-	MAPPING_ID = 1,
-	MAPPING_MEMORY_START = 2,
-	MAPPING_MEMORY_LIMIT = 3,
-	MAPPING_FILENAME = 5,
-	MAPPING_BUILD_ID = 6,
-	MAPPING_HAS_FUNCTIONS = 7,
-	MAPPING_HAS_FILENAMES = 8,
-	MAPPING_HAS_LINE_NUMBERS = 9,
-	MAPPING_HAS_INLINE_FRAMES = 10,
-	LOCATION_ID = 1,
-	LOCATION_MAPPING_ID = 2,
-	LOCATION_ADDRESS = 3,
-	LOCATION_LINE = 4,
-	LINE_FUNCTION_ID = 1,
-	LINE_LINE = 2,
-	FUNCTION_ID = 1,
-	FUNCTION_NAME = 2,
-	FUNCTION_SYSTEM_NAME = 3,
-	FUNCTION_FILENAME = 4,
+/* Numbers of fields; 0 = the format has none. */
+struct layout {
+	uint32_t mapping, location, function;
+	uint32_t mapping_id, mapping_start, mapping_limit, mapping_file;
+	uint32_t mapping_build_id, mapping_has_first, mapping_has_last;
+	uint32_t location_id, location_mapping, location_address, location_line;
+	uint32_t function_id, function_name, function_system_name, function_file;
+	bool has_nothings; /* a table's first entry stands for nothing, and has no fields */
 };
+
+/* profile.proto */
+static const struct layout pprof = {
+	.mapping = 3,
+	.location = 4,
+	.function = 5,
+	.mapping_id = 1,
+	.mapping_start = 2,
+	.mapping_limit = 3,
+	.mapping_file = 5,
+	.mapping_build_id = 6,
+	.mapping_has_first = 7, /* functions, file names, line numbers, inlined functions */
+	.mapping_has_last = 10,
+	.location_id = 1,
+	.location_mapping = 2,
+	.location_address = 3,
+	.location_line = 4,
+	.function_id = 1,
+	.function_name = 2,
+	.function_system_name = 3,
+	.function_file = 4,
+};
+
+/* The dictionary of profiles in opentelemetry-proto 1.10. */
+static const struct layout otlp = {
+	.mapping = 1,
+	.location = 2,
+	.function = 3,
+	.mapping_start = 1,
+	.mapping_limit = 2,
+	.mapping_file = 4,
+	.location_mapping = 1,
+	.location_address = 2,
+	.location_line = 3,
+	.function_name = 1,
+	.function_system_name = 2,
+	.function_file = 3,
+	.has_nothings = true,
+};
+
+/* Of both. */
+enum { LINE_FUNCTION_ID = 1, LINE_LINE = 2 };
 
 /* In place of a module, of a location that is a text. */
 enum { MODULE_TEXT = NO_INDEX - 1 };
@@ -174,34 +200,47 @@ uint32_t profile_places_of_text(struct profile_places *places, uint32_t text)
 
 /* --- The file --- */
 
+struct writing {
+	const struct layout *layout;
+	struct protobuf *to;
+};
+
 static uint32_t copy_text(struct profile_places *places, uint32_t string)
 {
 	return recording_intern(places->texts, places->recording->strings[string]);
 }
 
-static void put_line(struct profile_places *places, struct protobuf *to, uint32_t name,
+/* A field that the format may lack. */
+static void put_number(struct protobuf *to, uint32_t field, uint64_t value)
+{
+	if (field)
+		protobuf_number(to, field, value);
+}
+
+static void put_line(struct profile_places *places, const struct writing *writing, uint32_t name,
 		     uint32_t file, uint32_t line)
 {
-	size_t mark = protobuf_begin(to, LOCATION_LINE);
+	struct protobuf *to = writing->to;
+	size_t mark = protobuf_begin(to, writing->layout->location_line);
 	protobuf_number(to, LINE_FUNCTION_ID, addresses_add(&places->functions, file, name) + 1);
 	if (line)
 		protobuf_number(to, LINE_LINE, line);
 	protobuf_end(to, mark);
 }
 
-static void put_lines(struct profile_places *places, struct protobuf *to,
+static void put_lines(struct profile_places *places, const struct writing *writing,
 		      const struct location *location)
 {
 	const struct frame_names *names = places->names;
 	if (location->is_text) {
-		put_line(places, to, location->frame, 0, 0);
+		put_line(places, writing, location->frame, 0, 0);
 		return;
 	}
 	for (uint32_t i = names->first[location->frame]; i < names->first[location->frame + 1];
 	     i++) {
 		struct frame_place place =
 			names->places ? names->places[i] : (struct frame_place){ .file = 0 };
-		put_line(places, to, copy_text(places, names->names[i]),
+		put_line(places, writing, copy_text(places, names->names[i]),
 			 copy_text(places, place.file), place.line);
 	}
 }
@@ -217,54 +256,80 @@ static uint64_t location_address(const struct profile_places *places,
 	return base + frame.offset - 1;
 }
 
-static void put_location(struct profile_places *places, struct protobuf *to, size_t index)
+static void put_location(struct profile_places *places, const struct writing *writing, size_t index)
 {
+	const struct layout *layout = writing->layout;
 	const struct location *location = &places->locations[index];
-	size_t mark = protobuf_begin(to, PROFILE_LOCATION);
-	protobuf_number(to, LOCATION_ID, index + 1);
+	struct protobuf *to = writing->to;
+	size_t mark = protobuf_begin(to, layout->location);
+	put_number(to, layout->location_id, index + 1);
 	if (location->mapping)
-		protobuf_number(to, LOCATION_MAPPING_ID, location->mapping);
+		protobuf_number(to, layout->location_mapping, location->mapping);
 	if (!location->is_text)
-		protobuf_number(to, LOCATION_ADDRESS, location_address(places, location));
-	put_lines(places, to, location);
+		protobuf_number(to, layout->location_address, location_address(places, location));
+	put_lines(places, writing, location);
 	protobuf_end(to, mark);
 }
 
-static void put_function(struct profile_places *places, struct protobuf *to, size_t index)
+static void put_function(struct profile_places *places, const struct writing *writing, size_t index)
 {
+	const struct layout *layout = writing->layout;
 	const struct address_key *function = &places->functions.keys[index];
-	size_t mark = protobuf_begin(to, PROFILE_FUNCTION);
-	protobuf_number(to, FUNCTION_ID, index + 1);
-	protobuf_number(to, FUNCTION_NAME, function->address);
-	protobuf_number(to, FUNCTION_SYSTEM_NAME, function->address);
+	struct protobuf *to = writing->to;
+	size_t mark = protobuf_begin(to, layout->function);
+	put_number(to, layout->function_id, index + 1);
+	protobuf_number(to, layout->function_name, function->address);
+	protobuf_number(to, layout->function_system_name, function->address);
 	if (function->process)
-		protobuf_number(to, FUNCTION_FILENAME, function->process);
+		protobuf_number(to, layout->function_file, function->process);
 	protobuf_end(to, mark);
 }
 
 /* Has all: nobody need look at the file, which may not be there. */
-static void put_mapping(struct profile_places *places, struct protobuf *to, size_t index)
+static void put_mapping(struct profile_places *places, const struct writing *writing, size_t index)
 {
+	const struct layout *layout = writing->layout;
+	struct protobuf *to = writing->to;
 	const struct mapping *mapping = &places->mappings[index];
 	const struct rec_module *module = &places->recording->modules[mapping->module];
-	size_t mark = protobuf_begin(to, PROFILE_MAPPING);
-	protobuf_number(to, MAPPING_ID, index + 1);
-	protobuf_number(to, MAPPING_MEMORY_START, module->start);
-	protobuf_number(to, MAPPING_MEMORY_LIMIT, module->start + module->size);
-	protobuf_number(to, MAPPING_FILENAME, copy_text(places, module->path));
-	protobuf_number(to, MAPPING_BUILD_ID, copy_text(places, module->build_id));
-	for (uint32_t field = MAPPING_HAS_FUNCTIONS;
-	     !mapping->lacks_names && field <= MAPPING_HAS_INLINE_FRAMES; field++)
-		protobuf_number(to, field, true);
+	size_t mark = protobuf_begin(to, layout->mapping);
+	put_number(to, layout->mapping_id, index + 1);
+	protobuf_number(to, layout->mapping_start, module->start);
+	protobuf_number(to, layout->mapping_limit, module->start + module->size);
+	protobuf_number(to, layout->mapping_file, copy_text(places, module->path));
+	if (layout->mapping_build_id)
+		protobuf_number(to, layout->mapping_build_id, copy_text(places, module->build_id));
+	for (uint32_t field = layout->mapping_has_first;
+	     !mapping->lacks_names && field <= layout->mapping_has_last; field++)
+		put_number(to, field, true);
 	protobuf_end(to, mark);
+}
+
+static void put_nothing(const struct writing *writing, uint32_t field)
+{
+	if (writing->layout->has_nothings)
+		protobuf_bytes(writing->to, field, "", 0);
+}
+
+static void write_all(struct profile_places *places, const struct writing *writing)
+{
+	put_nothing(writing, writing->layout->location);
+	for (size_t i = 0; i < places->keys.count; i++)
+		put_location(places, writing, i);
+	put_nothing(writing, writing->layout->function);
+	for (size_t i = 0; i < places->functions.count; i++)
+		put_function(places, writing, i);
+	put_nothing(writing, writing->layout->mapping);
+	for (size_t i = 0; i < places->mapping_count; i++)
+		put_mapping(places, writing, i);
 }
 
 void profile_places_write(struct profile_places *places, struct protobuf *to)
 {
-	for (size_t i = 0; i < places->keys.count; i++)
-		put_location(places, to, i);
-	for (size_t i = 0; i < places->functions.count; i++)
-		put_function(places, to, i);
-	for (size_t i = 0; i < places->mapping_count; i++)
-		put_mapping(places, to, i);
+	write_all(places, &(struct writing){ &pprof, to });
+}
+
+void profile_places_write_otlp(struct profile_places *places, struct protobuf *to)
+{
+	write_all(places, &(struct writing){ &otlp, to });
 }

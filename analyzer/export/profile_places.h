@@ -27,5 +27,8 @@ uint32_t profile_places_of_text(struct profile_places *places, uint32_t text);
 
 /* Locations, functions and mappings, as fields of the profile. */
 void profile_places_write(struct profile_places *places, struct protobuf *to);
+/* The same as fields of OpenTelemetry's dictionary of profiles, where entry n of a table has the
+ * number n. */
+void profile_places_write_otlp(struct profile_places *places, struct protobuf *to);
 
 #endif

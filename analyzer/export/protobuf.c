@@ -92,6 +92,11 @@ void protobuf_bytes(struct protobuf *to, uint32_t field, const void *bytes, size
 	put_bytes(to, bytes, length);
 }
 
+void protobuf_append(struct protobuf *to, const struct protobuf *fields)
+{
+	put_bytes(to, fields->bytes, fields->length);
+}
+
 static bool is_plain(const char *text)
 {
 	while (*text >= ' ' && *text < 0x7F)

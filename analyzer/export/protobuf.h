@@ -33,6 +33,9 @@ void protobuf_text(struct protobuf *to, uint32_t field, const char *text);
 /* A repeated field of numbers; nothing for none. */
 void protobuf_packed(struct protobuf *to, uint32_t field, const uint64_t *values, size_t count);
 
+/* The fields of another buffer. */
+void protobuf_append(struct protobuf *to, const struct protobuf *fields);
+
 /* A message within one, or the items of a packed field. The mark that begin gives is for the end of
  * the same one. */
 size_t protobuf_begin(struct protobuf *to, uint32_t field);

@@ -20,8 +20,10 @@ static const char *const names[ROWS_TABLES] = {
 
 int rows_check(const struct options *options, char error[EACH_WINDOW_ERROR_BYTES])
 {
-	if (options->tags.count > 0 && !options->rows[0] && !options->each) {
-		snprintf(error, EACH_WINDOW_ERROR_BYTES, "--tag is of rows; give --rows DIR, too");
+	if (options->tags.count > 0 && !options->rows[0] && !options->each &&
+	    strcmp(options->export, "otlp") != 0) {
+		snprintf(error, EACH_WINDOW_ERROR_BYTES,
+			 "--tag is of rows; give --rows DIR or --export otlp, too");
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < options->tags.count; i++) {
