@@ -241,10 +241,11 @@ static void apply(struct agent *agent)
 	agent->store.bytes_max = config->agent.store_mb * BYTES_PER_MB;
 	agent->analyses.memory_mb = config->agent.analysis_mb;
 	agent->analyses.most_s = config->agent.analysis_s;
-	agent->analyses.wants_otlp = false;
-	for (size_t i = 0; i < config->upload_count; i++)
-		if (config->uploads[i].to == CONFIG_otlp)
-			agent->analyses.wants_otlp = true;
+	agent->analyses.wants_otlp = agent->analyses.wants_provenance = false;
+	for (size_t i = 0; i < config->upload_count; i++) {
+		agent->analyses.wants_otlp |= config->uploads[i].to == CONFIG_otlp;
+		agent->analyses.wants_provenance |= config->uploads[i].to == CONFIG_datadog;
+	}
 	agent->scan_ns = 0;
 }
 

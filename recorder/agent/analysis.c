@@ -30,6 +30,7 @@
 enum {
 	STEP_PPROF,
 	STEP_OTLP,
+	STEP_PROVENANCE,
 	STEPS,
 	ARGUMENTS_MOST = 24,
 	/* The answers were withheld, which profiles do not need. */
@@ -122,16 +123,24 @@ static void add_tag(struct command *command, const char *key, const char *value)
 	add(command, tag);
 }
 
+/* Of each step: the word of --export, and the name of its file; the first one makes a folder. */
+static const struct {
+	const char *word, *file;
+} steps[STEPS] = {
+	[STEP_PPROF] = { "pprof", "" },
+	[STEP_OTLP] = { "otlp", "/otlp.pb" },
+	[STEP_PROVENANCE] = { "code-provenance", "/code-provenance.json" },
+};
+
 static void make_command(const struct analyses *analyses, struct command *command)
 {
 	const struct analysis_job *job = &analyses->jobs[0];
-	bool is_otlp = analyses->step == STEP_OTLP;
 
 	*command = (struct command){ 0 };
 	try_analysis_program(command->path, sizeof(command->path));
 	snprintf(command->memory, sizeof(command->memory), "%" PRIu64, analyses->memory_mb);
 	snprintf(command->output, sizeof(command->output), "%s%s", analyses->directory,
-		 is_otlp ? "/otlp.pb" : "");
+		 steps[analyses->step].file);
 	add(command, command->path);
 	add(command, "--quiet");
 	add(command, "--from");
@@ -139,10 +148,10 @@ static void make_command(const struct analyses *analyses, struct command *comman
 	add(command, "--max-memory");
 	add(command, command->memory);
 	add(command, "--export");
-	add(command, is_otlp ? "otlp" : "pprof");
+	add(command, steps[analyses->step].word);
 	add(command, "--output");
 	add(command, command->output);
-	if (is_otlp) {
+	if (analyses->step == STEP_OTLP) {
 		add_tag(command, "service", job->tags.service);
 		add_tag(command, "version", job->tags.version);
 		add_tag(command, "environment", job->tags.environment);
@@ -175,7 +184,8 @@ static bool start(struct analyses *analyses, uint64_t now_ns)
 
 static bool is_wanted(const struct analyses *analyses, unsigned step)
 {
-	return step == STEP_PPROF || (step == STEP_OTLP && analyses->wants_otlp);
+	return step == STEP_PPROF || (step == STEP_OTLP && analyses->wants_otlp) ||
+	       (step == STEP_PROVENANCE && analyses->wants_provenance);
 }
 
 /* Whether what ran has ended, and whether well. */

@@ -27,8 +27,8 @@ struct analysis_job {
 
 struct analyses {
 	char directory[STORE_PATH_BYTES];
-	uint64_t memory_mb, most_s; /* of one analysis */
-	bool wants_otlp;
+	uint64_t memory_mb, most_s;        /* of one analysis */
+	bool wants_otlp, wants_provenance; /* receivers that need these */
 	struct analysis_job jobs[ANALYSIS_JOBS_MOST];
 	size_t count;
 	pid_t pid; /* of what runs for the first job; 0: nothing */

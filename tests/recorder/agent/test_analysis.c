@@ -113,6 +113,22 @@ START_TEST(otlp_is_a_second_step_with_tags)
 }
 END_TEST
 
+START_TEST(which_packages_the_code_is_of_is_a_step)
+{
+	char wanted[300];
+
+	put_program("echo \"$@\" >>$SAYS/said");
+	analyses.wants_provenance = true;
+	add("/d/one");
+	ck_assert(go_on());
+	snprintf(wanted, sizeof(wanted),
+		 "--export code-provenance --output %s/profiles/code-provenance.json /d/one\n",
+		 directory);
+	ck_assert_ptr_nonnull(strstr(read_said(), wanted));
+	ck_assert_ptr_null(strstr(read_said(), "otlp"));
+}
+END_TEST
+
 START_TEST(one_that_fails_makes_room_for_the_next)
 {
 	put_program("for last; do :; done; test $last != /d/one");
@@ -190,6 +206,7 @@ SUITE()
 	FIXTURE(setup, teardown);
 	TEST(a_dump_is_analyzed_for_its_profiles);
 	TEST(otlp_is_a_second_step_with_tags);
+	TEST(which_packages_the_code_is_of_is_a_step);
 	TEST(one_that_fails_makes_room_for_the_next);
 	TEST(withheld_answers_do_not_matter);
 	TEST(one_that_lasts_too_long_is_ended);
