@@ -169,7 +169,7 @@ void recorder_fork_child(void)
 {
 	struct arena *arena = recorder_arena;
 	bool stays_off = trial_is_on() || (process.clones > 0 && budget_is_running());
-	struct slow_path path = { clock_now_ticks() };
+	struct slow_path path = { clock_thread_cpu_ns() };
 	struct clock_pair forked;
 
 	if (!process.host)
