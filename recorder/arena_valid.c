@@ -49,6 +49,9 @@ static bool is_process_valid(const struct arena *arena)
 {
 	return arena->argv_bytes <= sizeof(arena->argv) &&
 	       is_ended(arena->host, sizeof(arena->host)) &&
+	       is_ended(arena->deployment.name, sizeof(arena->deployment.name)) &&
+	       is_ended(arena->deployment.version, sizeof(arena->deployment.version)) &&
+	       is_ended(arena->deployment.environment, sizeof(arena->deployment.environment)) &&
 	       is_ended(arena->boot_id, sizeof(arena->boot_id));
 }
 

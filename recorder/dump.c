@@ -121,6 +121,16 @@ static void put_unsampled(struct dump *dump, struct text *text)
 			    reasons[why < UNSAMPLED_REASONS ? why : UNSAMPLED_TAKEN]);
 }
 
+static void put_deployment(const struct deployment *deployment, struct text *text)
+{
+	if (deployment->name[0])
+		text_put_key_string(text, keys.process.service, deployment->name);
+	if (deployment->version[0])
+		text_put_key_string(text, keys.process.service_version, deployment->version);
+	if (deployment->environment[0])
+		text_put_key_string(text, keys.process.environment, deployment->environment);
+}
+
 static bool write_process(struct dump *dump)
 {
 	const struct arena *arena = dump->arena;
@@ -152,6 +162,7 @@ static bool write_process(struct dump *dump)
 		text_put_key_u64(text, keys.process.filtered_ns,
 				 dump_ns(dump, load_relaxed(&arena->filtered_ticks)));
 	put_unsampled(dump, text);
+	put_deployment(&arena->deployment, text);
 	text_put_key(text, keys.process.client);
 	put_string_by_id(dump, text, arena->client);
 	text_put_literal(text, "}");

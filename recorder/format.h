@@ -16,9 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "deployed.h"
 #include "tallies.h"
 
-enum { FORMAT_VERSION = 29 };
+enum { FORMAT_VERSION = 30 };
 /* From this one on struct arena_head is what it is. */
 enum { FORMAT_HEAD_VERSION = 12 };
 
@@ -266,8 +267,7 @@ struct module_entry {
 };
 _Static_assert(sizeof(struct module_entry) == MODULE_BYTES, "modules lie at fixed offsets");
 
-/* A lock or the like in memory that other processes map too, perhaps elsewhere: what it is to all
- * of them. */
+/* A lock or the like in memory that other processes map too: what it is to all of them. */
 struct object_entry {
 	uint64_t address; /* in this process */
 	uint64_t since;   /* ticks: before, the address may have been another one's */
@@ -458,6 +458,7 @@ struct arena {
 	uint32_t objects_sought;              /* of objects_wanted, for how many it was tried */
 	uint32_t peers_sought;                /* of peers_wanted, for how many it was tried */
 	uint32_t dump_count;                  /* dumps handed out whole */
+	struct deployment deployment;         /* by who adds modules */
 	uint64_t losses_reported;             /* of events, in those */
 	uint64_t losses_forgotten;            /* by RESET */
 	uint32_t openings;                    /* so far (opening.h) */

@@ -10,6 +10,7 @@
 #include <sys/auxv.h>
 #include <sys/utsname.h>
 
+#include "deployment.h"
 #include "strings.h"
 #include "syscalls.h"
 #include "text.h"
@@ -95,6 +96,7 @@ static void fill_process(struct arena *arena)
 		(uint32_t)read_file("/proc/self/cmdline", arena->argv, sizeof(arena->argv));
 	arena->ppid = (uint32_t)sys_getppid();
 	arena->pid_namespace = identity_pid_namespace();
+	deployment_begin(arena);
 	fill_cpus(arena);
 	fill_tick(arena);
 	arena->start_unix_ns = recorder_clock_ns(CLOCK_REALTIME) -

@@ -18,9 +18,9 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "clock.h"
+#include "deployment.h"
 #include "gate.h"
 #include "maps.h"
 #include "spare.h"
@@ -49,15 +49,6 @@ struct saving {
 	uint64_t is_there[MODULES_MAX / 64]; /* bit = the entry is mapped */
 };
 
-static bool read_memory(const struct arena *arena, uint64_t address, void *to, size_t bytes)
-{
-	struct iovec local = { to, bytes };
-	struct iovec remote = { (void *)(uintptr_t)address, bytes };
-
-	return sys_call(SYS_process_vm_readv, arena->pid, (long)&local, 1, (long)&remote, 1, 0) ==
-	       (long)bytes;
-}
-
 /* A mapped file, of which the start was read by one call. */
 struct image {
 	const struct arena *arena;
@@ -70,7 +61,7 @@ static bool read_image(const struct image *image, uint64_t address, void *to, si
 	uint64_t at = address - image->start;
 
 	if (at >= START_BYTES || bytes > START_BYTES - at)
-		return read_memory(image->arena, address, to, bytes);
+		return sys_read_memory(image->arena->pid, address, to, bytes);
 	memcpy(to, image->bytes + at, bytes);
 	return true;
 }
@@ -112,7 +103,7 @@ static bool read_elf(const struct arena *arena, struct module_entry *module)
 	uint64_t end = 0;
 	bool has_load = false;
 
-	if (!read_memory(arena, module->start, image.bytes, sizeof(image.bytes)) ||
+	if (!sys_read_memory(arena->pid, module->start, image.bytes, sizeof(image.bytes)) ||
 	    !read_image(&image, module->start, &header, sizeof(header)) ||
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr) ||
@@ -282,9 +273,11 @@ static void pass(struct saving *saving)
 
 	if (!maps_open(&maps))
 		return;
-	while (maps_next(&maps, &mapping))
+	while (maps_next(&maps, &mapping)) {
+		deployment_look(saving->arena, &mapping);
 		if (may_be_module(&mapping))
 			note_mapping(saving, &mapping);
+	}
 	maps_close(&maps);
 	for (uint32_t i = 0; i < saving->arena->module_count; i++)
 		if (!(saving->is_there[i / 64] >> i % 64 & 1))
@@ -338,6 +331,14 @@ void modules_note(void)
 
 	if (since)
 		save(arena, since, true);
+}
+
+void modules_note_last(void)
+{
+	struct arena *arena = own_arena();
+
+	if (arena)
+		save(arena, exchange_acq_rel(&loading_since, 0), true);
 }
 
 /* Mappings that the loader does not know, such as the kernel's page, nobody unloads by

@@ -15,6 +15,8 @@
 
 /* Adds what this process has mapped now and the arena does not know yet, and notes what is gone. */
 void modules_save(struct arena *) HIDDEN;
+/* The same as the process ends: a file that is known is not read again. */
+void modules_note_last(void) HIDDEN;
 
 static inline const struct module_entry *modules_at(const struct arena *arena, uint32_t index)
 {

@@ -3,12 +3,10 @@
  * The life of the recorder in a process: load, fork, programs that it starts, end.
  *
  * On top of all other files: only the functions of wcprof.h call it, if the gate is unset.
- *
  * States of the gate: UNSET (before the constructor, or in a forked child) -> OFF or ON. A forked
  * child finds its gate wiped by the kernel, and forgets its parent's arena at the first thing that
  * happens in it. It makes an arena of its own when a hook first comes by: most children exec before
  * that. Its control thread has to wait for a hook in which a thread may be created.
- *
  * Everything here is async-signal-safe but recorder_start() and the creation of the control thread.
  */
 #include "recorder.h"
@@ -25,6 +23,7 @@
 #include "claim.h"
 #include "clock.h"
 #include "control.h"
+#include "deployment.h"
 #include "filter.h"
 #include "gate.h"
 #include "idle.h"
@@ -105,6 +104,7 @@ void recorder_start(const struct recorder_host *host)
 	text_note_stderr();
 	clock_start();
 	options_read(&recorder_options, get_environment);
+	deployment_start(get_environment);
 	settings_start();
 	claim_start(host->is_go);
 	process.host = host;
@@ -130,7 +130,7 @@ void recorder_start(const struct recorder_host *host)
 /* Whoever reads the arena later cannot ask the kernel any more. */
 static void settle_accounts(struct arena *arena)
 {
-	modules_note();
+	modules_note_last();
 	mark_last(arena);
 	idle_note_last(arena);
 }

@@ -327,7 +327,7 @@ uint32_t stack_capture(struct self *, const void *pc, const void *frame) HIDDEN;
 /* Around calls that load and unload code, recording or not: so it is known which module had an
  * address when. */
 void modules_loading(void) HIDDEN;  /* a dlopen() begins */
-void modules_note(void) HIDDEN;     /* a dlclose() begins, or the process ends */
+void modules_note(void) HIDDEN;     /* a dlclose() begins */
 void modules_unloaded(void) HIDDEN; /* the dlclose() is done */
 
 /* Code was unloaded: what was learnt of addresses may be wrong. Before and after every

@@ -11,11 +11,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 
 #ifndef __x86_64__
@@ -34,6 +36,16 @@ static inline long sys_call(long number, long a, long b, long c, long d, long e,
 			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
 			 : "rcx", "r11", "memory");
 	return result;
+}
+
+/* Of this process, or another one; false where a load would fault. */
+static inline bool sys_read_memory(uint32_t pid, uint64_t address, void *to, size_t bytes)
+{
+	struct iovec local = { to, bytes };
+	struct iovec remote = { (void *)(uintptr_t)address, bytes };
+
+	return sys_call(SYS_process_vm_readv, pid, (long)&local, 1, (long)&remote, 1, 0) ==
+	       (long)bytes;
 }
 
 #define SYS3(name, a, b, c) sys_call(SYS_##name, (long)(a), (long)(b), (long)(c), 0, 0, 0)

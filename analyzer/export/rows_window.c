@@ -40,9 +40,11 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The build id of the program's own file; "" = it has none. */
+/* That of the service, else the build id of the program's own file; "" = it has none. */
 static const char *version_of(const struct recording *recording, uint32_t process)
 {
+	if (recording->processes[process].service_version)
+		return recording->strings[recording->processes[process].service_version];
 	for (size_t i = 0; i < recording->module_count; i++)
 		if (recording->modules[i].process == process &&
 		    recording->modules[i].path == recording->processes[process].exe)
@@ -66,7 +68,9 @@ void rows_put_whose(struct rows *rows)
 	const struct rec_process *process =
 		index == NO_INDEX ? &nobody : &recording->processes[index];
 	row_time(rows, "ts", rows->analysis->graph.start_ns);
-	put_tagged(rows, "service", base_name(recording->strings[process->exe]));
+	put_tagged(rows, "service",
+		   process->service ? recording->strings[process->service]
+				    : base_name(recording->strings[process->exe]));
 	put_tagged(rows, "version", index == NO_INDEX ? "" : version_of(recording, index));
 	put_tagged(rows, "host", recording->strings[process->host]);
 	row_count(rows, "pid", process->pid);

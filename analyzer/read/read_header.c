@@ -190,6 +190,9 @@ static bool place_process(struct reading *reading)
 	process->filtered_ns = dump->filtered_ns;
 	process->unsampled_ns = dump->unsampled_ns;
 	process->unsampled_why = dump->unsampled_why;
+	process->service = dump->service;
+	process->service_version = dump->service_version;
+	process->environment = dump->environment;
 	return true;
 }
 

@@ -68,6 +68,9 @@ struct dump {
 	uint32_t client;
 	uint32_t boot;
 	uint32_t unsampled_why;
+	uint32_t service;
+	uint32_t service_version;
+	uint32_t environment;
 	uint32_t process;   /* index */
 	uint64_t offset_ns; /* to be added to its times, modulo 2^64 */
 	uint64_t end_ns;    /* when it was taken, since its own epoch */

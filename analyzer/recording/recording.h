@@ -269,6 +269,9 @@ struct rec_process {
 	uint64_t filtered_ns;      /* since its recording began: nothing after it; 0 = never */
 	uint64_t unsampled_ns;     /* the same for samples, if there is a reason */
 	uint32_t unsampled_why;    /* string id, 0 = there may be samples */
+	uint32_t service;          /* string ids: which one it is, by its tracer; 0 = not said */
+	uint32_t service_version;
+	uint32_t environment; /* that it is deployed in */
 };
 
 struct rec_words {

@@ -37,6 +37,9 @@ static void emit_process(const struct analysis *analysis, struct emit *emit,
 	emit_cell_count(emit, process->pid);
 	emit_cell_count(emit, process->ppid);
 	emit_cell_text(emit, recording->strings[process->client]);
+	emit_cell_text(emit, recording->strings[process->service]);
+	emit_cell_text(emit, recording->strings[process->service_version]);
+	emit_cell_text(emit, recording->strings[process->environment]);
 	emit_cell_count(emit, process->cpus);
 	emit_cell_count(emit, row->thread_count);
 	emit_cell_ns(emit, (double)row->wall_ns);
@@ -88,6 +91,9 @@ void report_processes(const struct analysis *analysis, struct emit *emit)
 		{ .key = "pid", .head = "pid", .align = EMIT_RIGHT },
 		{ .key = "ppid", .head = "parent", .align = EMIT_RIGHT, .yields = 5 },
 		{ .key = "client", .head = NULL },
+		{ .key = "service", .head = NULL },
+		{ .key = "service_version", .head = NULL },
+		{ .key = "environment", .head = NULL },
 		{ .key = "cpus", .head = "CPUs", .align = EMIT_RIGHT, .yields = 6 },
 		{ .key = "threads", .head = "threads", .align = EMIT_RIGHT },
 		{ .key = "wall_ns", .head = "wall", .align = EMIT_RIGHT },

@@ -12,6 +12,7 @@
 #include <netinet/in.h>
 #include <semaphore.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -37,6 +38,32 @@ pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static sem_t is_asked;
 static int is_held[2]; /* a pipe */
 static pid_t server;
+
+/* OpenTelemetry's process context: a header, and behind it a message with the service's name. */
+static void publish_service(const char *name)
+{
+	struct {
+		char signature[8];
+		uint32_t version, bytes;
+		uint64_t published_ns, message;
+	} * header;
+	size_t length = strlen(name), room = 4096;
+	int fd = memfd_create("OTEL_CTX", 0);
+	if (ftruncate(fd, (off_t)room))
+		exit(1);
+	header = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	close(fd);
+	char *message = (char *)(header + 1);
+	header->bytes = (uint32_t)sprintf(message, "\x0a%c\x0a%c\x0a\x0cservice.name\x12%c\x0a%c%s",
+					  (int)length + 20, (int)length + 18, (int)length + 2,
+					  (int)length, name);
+	header->message = (uint64_t)(uintptr_t)message;
+	header->version = 2;
+	header->published_ns = 1;
+	madvise(header, room, MADV_DONTFORK);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	memcpy(header->signature, "OTEL_CTX", sizeof(header->signature));
+}
 
 static void begin_span(const uint8_t *trace_id, uint8_t kind, uint8_t number)
 {
@@ -134,6 +161,7 @@ int main(int count, char **arguments)
 	struct sockaddr_in address = { .sin_family = AF_INET,
 				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t length = sizeof(address);
+	publish_service(count > 1 ? "spans-server" : "spans-client");
 	if (count > 1)
 		return serve(atoi(arguments[1]));
 	int listener = socket(AF_INET, SOCK_STREAM, 0),
