@@ -60,6 +60,7 @@ START_TEST(there_are_only_so_many)
 {
 	struct id_label label;
 	traces.traces[0].count = ID_LABELS_MAX + 1;
+	free(traces.stretches);
 	traces.stretches = memory_new(ID_LABELS_MAX + 3, sizeof(*traces.stretches));
 	traces.traces[1].first = ID_LABELS_MAX + 1;
 	traces.stretches[0] = (struct trace_stretch){ .from_ns = 0, .to_ns = 100 };
