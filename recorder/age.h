@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The age of events in a ring that keeps the last seconds alone (WCPROF_KEEP_S).
+ * The age of events where the last seconds alone are kept (WCPROF_KEEP_S, or SET keep_s), or asked
+ * for (DUMP last_ms).
  *
  * Events that ended before that are in no dump, and their window begins then. Chunks that have no
  * others are emptied now and then, so that their memory is used again or goes back.
@@ -14,8 +15,9 @@
 /* The time before which events are too old, when it is now; 0 = none are. */
 uint64_t age_limit(const struct arena *, uint64_t now_ticks, uint64_t rate) HIDDEN;
 
-/* Drainer. Takes what is too old by `since_ticks` out of a snapshot. */
-void age_leave_out(struct snapshot *, const struct arena *) HIDDEN;
+/* Drainer. Takes what is too old out of a snapshot; also, if `last_ns` is not 0, what ended longer
+ * ago than that. */
+void age_leave_out(struct snapshot *, const struct arena *, uint64_t last_ns) HIDDEN;
 
 /* Drainer. Whether records of a chunk, between these extents of it, may be too old: the first one
  * is. Then they are looked at one by one. */

@@ -455,11 +455,17 @@ static bool (*const phases[])(struct dump *) = {
 	write_open_wait, write_header_end, write_records,  write_mark,
 };
 
-int dump_begin(struct dump *dump, struct arena *arena, char *buffer, size_t bytes, enum dump_of of)
+int dump_begin_last(struct dump *dump, struct arena *arena, char *buffer, size_t bytes,
+		    enum dump_of of, uint64_t last_ns)
 {
 	assert(bytes >= 2 * DUMP_PIECE_BYTES_MAX);
 	*dump = (struct dump){ .arena = arena, .text = { .bytes = buffer, .size = bytes } };
-	return snapshot_take(&dump->snapshot, arena, of);
+	return snapshot_take_last(&dump->snapshot, arena, of, last_ns);
+}
+
+int dump_begin(struct dump *dump, struct arena *arena, char *buffer, size_t bytes, enum dump_of of)
+{
+	return dump_begin_last(dump, arena, buffer, bytes, of, 0);
 }
 
 bool dump_fill(struct dump *dump)

@@ -48,6 +48,9 @@ static inline uint64_t dump_ns(const struct dump *dump, uint64_t ticks)
 
 /* 0, -EBUSY, -ENOMEM as snapshot_take(). The buffer holds at least two pieces. */
 int dump_begin(struct dump *, struct arena *, char *buffer, size_t bytes, enum dump_of of) HIDDEN;
+/* The same without what ended longer ago than that; 0 = all. */
+int dump_begin_last(struct dump *, struct arena *, char *buffer, size_t bytes, enum dump_of of,
+		    uint64_t last_ns) HIDDEN;
 /* Fills the buffer anew; false when the dump is complete. */
 bool dump_fill(struct dump *) HIDDEN;
 /* `done`: what was filled in reached its reader, all of it. */

@@ -404,7 +404,7 @@ struct arena {
 
 	uint64_t bytes;       /* of the whole mapping */
 	uint32_t chunks_most; /* no more chunks are ever looked at; a reader's copy has its own */
-	uint32_t keep_s;      /* of a ring: events older than that are in no dump; 0 = all are */
+	uint32_t keep_s;      /* events older than that are in no dump; 0 = all are; settings.c */
 	uint32_t ppid;
 	uint32_t cpus;
 	uint64_t tick_ns;     /* of the scheduler, 0 = not known */

@@ -76,7 +76,7 @@ static bool dump_is_stalled(void)
 	return clock_take_pair().mono_ns - handout.dump_moved_ns > DUMP_STALL_NS;
 }
 
-int handout_dump(struct client *client, bool flush, bool wants_ack)
+int handout_dump(struct client *client, bool flush, bool wants_ack, uint64_t last_ns)
 {
 	int result;
 
@@ -89,8 +89,8 @@ int handout_dump(struct client *client, bool flush, bool wants_ack)
 	if (sys_is_error(handout.dump_buffer))
 		return -ENOMEM;
 	owncost_note_control();
-	result = dump_begin(&handout.dump, recorder_arena, handout.dump_buffer, DUMP_BUFFER_BYTES,
-			    DUMP_RUNNING);
+	result = dump_begin_last(&handout.dump, recorder_arena, handout.dump_buffer,
+				 DUMP_BUFFER_BYTES, DUMP_RUNNING, last_ns);
 	if (result != 0) {
 		sys_munmap(handout.dump_buffer, DUMP_BUFFER_BYTES);
 		return result;

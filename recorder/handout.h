@@ -35,8 +35,9 @@ void handout_reset_answer(struct client *) HIDDEN;
 /* Ends the connection; not while it is dumping. */
 void handout_close(struct client *) HIDDEN;
 
-/* Begins a dump for the client, whose last answer that is. 0; -EBUSY; -ENOMEM. */
-int handout_dump(struct client *, bool flush, bool wants_ack) HIDDEN;
+/* Begins a dump for the client, whose last answer that is: of all, or of the last nanoseconds. 0;
+ * -EBUSY; -ENOMEM. */
+int handout_dump(struct client *, bool flush, bool wants_ack, uint64_t last_ns) HIDDEN;
 /* Sends as much of it as its reader takes now. */
 void handout_continue(void) HIDDEN;
 /* The same when the poll says so, or the next step after that. */

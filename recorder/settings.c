@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "arena.h"
 #include "budget.h"
 #include "clock.h"
 #include "lease.h"
@@ -54,6 +55,14 @@ static void apply_port(void)
 static void apply_flows(void)
 {
 	switch_allow_flows(recorder_options.flows != 0);
+}
+
+static void apply_keep_s(void)
+{
+	struct arena *arena = load_acquire(&recorder_arena);
+
+	if (arena)
+		store_relaxed(&arena->keep_s, (uint32_t)recorder_options.keep_s);
 }
 
 static void apply_holds(void)

@@ -386,7 +386,8 @@ static bool take_scratch(struct snapshot *snapshot, uint32_t slots, uint32_t thr
 	return true;
 }
 
-int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of of)
+int snapshot_take_last(struct snapshot *snapshot, struct arena *arena, enum dump_of of,
+		       uint64_t last_ns)
 {
 	bool own = of != DUMP_DEAD;
 	uint32_t slots, threads;
@@ -426,7 +427,7 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 		snapshot->now.ticks = last_sign_of_life(snapshot, arena);
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		snapshot->counters[i] = roster_counter(arena, (enum counter)i);
-	age_leave_out(snapshot, arena);
+	age_leave_out(snapshot, arena, last_ns);
 	find_openings(snapshot, arena);
 	snapshot->losses_total = snapshot_losses(arena);
 	snapshot->losses = snapshot->losses_total - arena->losses_reported;
@@ -437,6 +438,11 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 	snapshot->stack_count = stacks_count(arena);
 	snapshot->string_count = strings_count(arena);
 	return 0;
+}
+
+int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of of)
+{
+	return snapshot_take_last(snapshot, arena, of, 0);
 }
 
 void snapshot_passed(struct arena *arena, uint32_t index)

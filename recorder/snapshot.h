@@ -73,6 +73,8 @@ struct snapshot {
 
 /* 0; -EBUSY when somebody else is the drainer; -ENOMEM. */
 int snapshot_take(struct snapshot *, struct arena *, enum dump_of) HIDDEN;
+/* The same without what ended longer ago than that; 0 = all. */
+int snapshot_take_last(struct snapshot *, struct arena *, enum dump_of, uint64_t last_ns) HIDDEN;
 /* All records of a chunk were written out: a ring need not keep it any longer. */
 void snapshot_passed(struct arena *, uint32_t index) HIDDEN;
 /* Ends it. `done`: everything was handed out, and is not in the next one. */

@@ -49,6 +49,7 @@ static const struct verb verbs[] = {
 };
 
 enum { VERB_COUNT = sizeof(verbs) / sizeof(verbs[0]), KEY_BYTES_SHOWN = 32 };
+enum { LAST_MS_MAX = 86400000 /* a day */, MS_NS = 1000000 };
 
 void verbs_refuse(struct text *answer, const char *code, const char *message)
 {
@@ -234,25 +235,43 @@ void verb_DISABLE(struct request *request, struct text *answer)
 	text_put_literal(answer, ",\"recording\":\"off\"}\n");
 }
 
+const struct setting_value *verbs_find(const struct request *request, const char *key)
+{
+	for (uint32_t i = 0; i < request->argument_count; i++)
+		if (request->arguments[i].key_bytes == strlen(key) &&
+		    memcmp(request->arguments[i].key, key, strlen(key)) == 0)
+			return &request->arguments[i];
+	return NULL;
+}
+
 /* Value of a key that is 0 or 1; false when it is anything else. */
 static bool read_flag(const struct request *request, const char *key, bool usual, bool *value)
 {
+	const struct setting_value *argument = verbs_find(request, key);
+
 	*value = usual;
-	for (uint32_t i = 0; i < request->argument_count; i++) {
-		if (request->arguments[i].key_bytes != strlen(key) ||
-		    memcmp(request->arguments[i].key, key, strlen(key)) != 0)
-			continue;
-		if (request->arguments[i].value_bytes != 1 ||
-		    (request->arguments[i].value[0] | 1) != '1')
-			return false;
-		*value = request->arguments[i].value[0] == '1';
-	}
+	if (!argument)
+		return true;
+	if (argument->value_bytes != 1 || (argument->value[0] | 1) != '1')
+		return false;
+	*value = argument->value[0] == '1';
 	return true;
+}
+
+/* 0: all is asked for. */
+static bool read_last(const struct request *request, bool flush, uint64_t *ms)
+{
+	const struct setting_value *argument = verbs_find(request, "last_ms");
+
+	*ms = 0;
+	return !argument || (text_parse_u64(argument->value, argument->value_bytes, ms) &&
+			     *ms >= 1 && *ms <= LAST_MS_MAX && !flush);
 }
 
 void verb_DUMP(struct request *request, struct text *answer)
 {
 	bool flush, wants_ack;
+	uint64_t last_ms;
 	int result;
 
 	if (!read_flag(request, "flush", true, &flush)) {
@@ -263,11 +282,17 @@ void verb_DUMP(struct request *request, struct text *answer)
 		verbs_refuse(answer, "argument", "ack is 0 or 1");
 		return;
 	}
+	/* Older events would have to be thrown away, or to be in the next dump's window. */
+	if (!read_last(request, flush, &last_ms)) {
+		verbs_refuse(answer, "argument",
+			     "last_ms is from 1 to 86400000, and goes with flush=0");
+		return;
+	}
 	if (!load_acquire(&recorder_arena)) {
 		verbs_refuse(answer, "nothing", "recording was never on");
 		return;
 	}
-	result = handout_dump(request->client, flush, wants_ack);
+	result = handout_dump(request->client, flush, wants_ack, last_ms * MS_NS);
 	if (result != 0)
 		verbs_refuse(answer, result == -EBUSY ? "busy" : "memory",
 			     "no dump now: try again");

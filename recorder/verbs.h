@@ -31,6 +31,8 @@ struct request {
 /* Runs one line (without its newline) of a client's: its answer, with a newline, is there then, or
  * on its way (handout.h). */
 void verbs_run(const char *line, size_t bytes, struct client *) HIDDEN;
+/* The argument with that key; NULL: it has none. */
+const struct setting_value *verbs_find(const struct request *, const char *key) HIDDEN;
 /* "ERR code message". */
 void verbs_refuse(struct text *answer, const char *code, const char *message) HIDDEN;
 /* "OK " and an object that has the pid, and is not closed. */

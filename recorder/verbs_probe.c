@@ -11,15 +11,6 @@
 
 #include "in_target.h"
 
-static const struct setting_value *find(const struct request *request, const char *key)
-{
-	for (uint32_t i = 0; i < request->argument_count; i++)
-		if (request->arguments[i].key_bytes == strlen(key) &&
-		    memcmp(request->arguments[i].key, key, strlen(key)) == 0)
-			return &request->arguments[i];
-	return NULL;
-}
-
 static int digit_of(char character)
 {
 	if (character >= '0' && character <= '9')
@@ -51,7 +42,7 @@ void verb_PROBE(struct request *request, struct text *answer)
 {
 	const char *why;
 
-	if (!read_order(find(request, "order"), &order)) {
+	if (!read_order(verbs_find(request, "order"), &order)) {
 		verbs_refuse(answer, "argument",
 			     "no such order: wcprof probe of the same version makes them");
 		return;
@@ -68,7 +59,7 @@ void verb_PROBE(struct request *request, struct text *answer)
 
 void verb_UNPROBE(struct request *request, struct text *answer)
 {
-	const struct setting_value *name = find(request, "name");
+	const struct setting_value *name = verbs_find(request, "name");
 	uint32_t count =
 		probe_remove(name ? name->value : "", name ? (uint32_t)name->value_bytes : 0);
 

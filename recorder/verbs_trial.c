@@ -25,18 +25,10 @@ static bool is_key(const struct setting_value *argument, const char *key)
 	       memcmp(argument->key, key, argument->key_bytes) == 0;
 }
 
-static const struct setting_value *find(const struct request *request, const char *key)
-{
-	for (uint32_t i = 0; i < request->argument_count; i++)
-		if (is_key(&request->arguments[i], key))
-			return &request->arguments[i];
-	return NULL;
-}
-
 /* A key that there must be: a number from 1. */
 static bool read_ms(const struct request *request, uint64_t most, uint64_t *ms)
 {
-	const struct setting_value *argument = find(request, "ms");
+	const struct setting_value *argument = verbs_find(request, "ms");
 
 	return argument && text_parse_u64(argument->value, argument->value_bytes, ms) && *ms >= 1 &&
 	       *ms <= most;
@@ -93,7 +85,7 @@ static bool is_trial(const struct request *request, struct text *answer)
 
 void verb_RULES(struct request *request, struct text *answer)
 {
-	const struct setting_value *clear = find(request, "clear");
+	const struct setting_value *clear = verbs_find(request, "clear");
 	int result;
 
 	if (!is_trial(request, answer))
@@ -134,7 +126,7 @@ static void put_counts(struct text *answer)
 /* Stacks are looked at first, and then counted: what is answered was before the window. */
 void verb_SLOW(struct request *request, struct text *answer)
 {
-	const struct setting_value *factor = find(request, "factor");
+	const struct setting_value *factor = verbs_find(request, "factor");
 	uint32_t thousandths = 0;
 	uint64_t window_ns, ms = 0;
 

@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -376,16 +377,12 @@ static int acknowledge(int fd)
 	return 0;
 }
 
-int client_dump(const char *path, bool flush, client_sink *sink, void *context)
+static int dump(const char *path, const char *line, bool flush, client_sink *sink, void *context)
 {
 	int fd = client_connect(path, NULL);
-	char *buffer = malloc(DUMP_READ_BYTES);
-	char last = 0;
-	int result = fd;
+	char *buffer = malloc(DUMP_READ_BYTES), last = 0;
+	int result = fd < 0 ? fd : buffer ? send_line(fd, line) : -ENOMEM;
 
-	assert(sink);
-	if (fd >= 0)
-		result = buffer ? send_line(fd, flush ? "DUMP ack=1" : "DUMP flush=0") : -ENOMEM;
 	if (result == 0)
 		result = receive_dump(fd, buffer, sink, context, &last);
 	if (result == 0 && last != '\n')
@@ -399,6 +396,19 @@ int client_dump(const char *path, bool flush, client_sink *sink, void *context)
 	if (fd >= 0)
 		close(fd);
 	return result;
+}
+
+int client_dump(const char *path, bool flush, client_sink *sink, void *context)
+{
+	return dump(path, flush ? "DUMP ack=1" : "DUMP flush=0", flush, sink, context);
+}
+
+int client_dump_last(const char *path, uint64_t last_ms, client_sink *sink, void *context)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "DUMP flush=0 last_ms=%" PRIu64, last_ms + (last_ms == 0));
+	return dump(path, line, false, sink, context);
 }
 
 /* Where the value of a key begins. Quotes inside strings are escaped, so that this is no part

@@ -58,6 +58,8 @@ typedef int client_sink(void *context, const char *bytes, size_t count);
  *   others     the sink's, or the process could not be asked
  */
 int client_dump(const char *path, bool flush, client_sink *sink, void *context);
+/* The same of what ended in the last milliseconds; it stays in memory. */
+int client_dump_last(const char *path, uint64_t last_ms, client_sink *sink, void *context);
 
 /* Members of an answer's object; false when it has none of that name. Of objects in objects, the
  * caller cuts the one out that is meant. */

@@ -237,6 +237,9 @@ static bool set_watch_option(struct cmd_options *options, char letter, const cha
 	case 'e':
 		options->every = argument;
 		return true;
+	case 'I':
+		options->whatif = true;
+		return true;
 	case 'c':
 		options->count = argument;
 		return true;
@@ -357,8 +360,8 @@ static bool count_fits(const struct command *command, const struct cmd_options *
 
 	if (!command->arguments[0] || options->process)
 		return count == 0;
-	if (command->arguments[0] == '[' && command->arguments[1] != '-')
-		return count <= 1;
+	if (command->arguments[0] == '[' && command->arguments[1] != '-' && count == 0)
+		return true;
 	return count == 1 || (count > 1 && strstr(command->arguments, "..."));
 }
 

@@ -52,6 +52,7 @@ struct cmd_options {
 	char listed; /* the letter of what can be probed, 0: none is to be listed */
 	const char *every;
 	const char *count;
+	bool whatif;
 	bool is_program;  /* arguments come behind "--" */
 	char **arguments; /* the rest: ended by NULL */
 	int argument_count;

@@ -25,6 +25,7 @@ static bool find_only(struct target *target)
 	return found == 1;
 }
 
+/* Settings follow a process. */
 static bool find_one(const struct cmd_options *options, struct target *target)
 {
 	struct target_list list;
@@ -34,12 +35,8 @@ static bool find_one(const struct cmd_options *options, struct target *target)
 	if (cmd_find(options, &list) != CMD_DONE)
 		return false;
 	*target = list.targets[0];
-	bool is_one = list.count == 1;
-
 	target_list_free(&list);
-	if (!is_one)
-		cmd_fail("there are several: name one by its pid");
-	return is_one;
+	return true;
 }
 
 /* Of a whole text; false: complained of. */
@@ -76,5 +73,6 @@ int cmd_top(struct cmd_options *options)
 		return CMD_USAGE;
 	if (!find_one(options, &target))
 		return CMD_FAILED;
-	return top_run(options, &target, rhythm);
+	return top_run(options, &target, options->arguments + (options->argument_count > 0),
+		       rhythm);
 }

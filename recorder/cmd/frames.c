@@ -86,6 +86,37 @@ static Dwfl_Module *find_module(struct frames *frames, uint64_t address)
 	return address >= start && address < end ? module : NULL;
 }
 
+struct behind {
+	uint64_t address;
+	Dwfl_Module *module; /* the last one that begins before it */
+	Dwarf_Addr start;
+};
+
+static int is_behind(Dwfl_Module *module, void **own, const char *name, Dwarf_Addr start,
+		     void *argument)
+{
+	struct behind *behind = argument;
+
+	(void)own;
+	(void)name;
+	if (start <= behind->address && start >= behind->start) {
+		behind->module = module;
+		behind->start = start;
+	}
+	return DWARF_CB_OK;
+}
+
+/* Variables that begin as zeros may lie behind what is mapped of their file. */
+static Dwfl_Module *find_module_of_variable(struct frames *frames, uint64_t address)
+{
+	struct behind behind = { .address = address };
+	Dwfl_Module *module = find_module(frames, address);
+
+	if (!module && frames)
+		(void)dwfl_getmodules(frames->dwfl, is_behind, &behind, 0);
+	return module ? module : behind.module;
+}
+
 static const char *base_name(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -248,7 +279,7 @@ void frames_describe(struct frames *frames, uint64_t return_address, char *to, s
 
 bool frames_name_variable(struct frames *frames, uint64_t address, char *to, size_t size)
 {
-	Dwfl_Module *module = find_module(frames, address);
+	Dwfl_Module *module = find_module_of_variable(frames, address);
 	GElf_Off offset = 0;
 	GElf_Sym symbol;
 	const char *symbol_name = NULL;

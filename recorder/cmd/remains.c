@@ -82,11 +82,11 @@ int remains_renew(struct remains *remains)
 }
 
 /* Private memory over the constants of the shared mapping. */
-static int map(struct remains *remains)
+static int map(struct remains *remains, int protection)
 {
 	const int constants = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
-	void *mapping = mmap(NULL, remains->bytes, PROT_READ | PROT_WRITE,
-			     MAP_SHARED | MAP_NORESERVE, remains->fd, 0);
+	void *mapping =
+		mmap(NULL, remains->bytes, protection, MAP_SHARED | MAP_NORESERVE, remains->fd, 0);
 
 	if (mapping == MAP_FAILED)
 		return -errno;
@@ -117,7 +117,7 @@ static int check_file(struct remains *remains)
 	return remains->bytes <= ARENA_CHUNKS ? -EINVAL : 0;
 }
 
-int remains_open(struct remains *remains, const char *path)
+static int open_as(struct remains *remains, const char *path, int access, int protection)
 {
 	int result;
 
@@ -125,15 +125,25 @@ int remains_open(struct remains *remains, const char *path)
 	if (strlen(path) >= sizeof(remains->path))
 		return -ENAMETOOLONG;
 	memcpy(remains->path, path, strlen(path) + 1);
-	remains->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	remains->fd = open(path, access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (remains->fd < 0)
 		return errno == EACCES ? -EPERM : -errno;
 	result = check_file(remains);
 	if (result == 0)
-		result = map(remains);
+		result = map(remains, protection);
 	if (result != 0)
 		remains_close(remains);
 	return result;
+}
+
+int remains_open(struct remains *remains, const char *path)
+{
+	return open_as(remains, path, O_RDWR, PROT_READ | PROT_WRITE);
+}
+
+int remains_open_to_read(struct remains *remains, const char *path)
+{
+	return open_as(remains, path, O_RDONLY, PROT_READ);
 }
 
 void remains_close(struct remains *remains)

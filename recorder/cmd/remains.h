@@ -47,6 +47,8 @@ struct remains {
  *   -EAGAIN    its process is just making it
  */
 int remains_open(struct remains *remains, const char *path);
+/* The same for one that looks only: whatever is written there ends this command. */
+int remains_open_to_read(struct remains *remains, const char *path);
 void remains_close(struct remains *remains);
 
 /* Looks anew at the part that is a copy, as the arena may have become larger. 0, or -errno: it is

@@ -17,7 +17,8 @@ struct top_rhythm {
 	unsigned long looks; /* number of them, as text; 0 = no bound */
 };
 
-/* The status of the command: CMD_DONE also where the process has ended. */
-int top_run(struct cmd_options *, const struct target *, struct top_rhythm);
+/* `settings`: what is to be recorded, KEY=VALUE, ended by NULL. The status of the command: CMD_DONE
+ * also where the process has ended. */
+int top_run(struct cmd_options *, const struct target *, char *const *settings, struct top_rhythm);
 
 #endif

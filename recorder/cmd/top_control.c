@@ -9,9 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "visible.h"
 
 #define EVERY_NS UINT64_C(5000000000)
+/* After a change: long enough for a rate, soon enough for who waits for it. */
+#define AFTER_CHANGE_NS UINT64_C(2000000000)
+/* The longest window, and then some: a dump of it is taken after it was seen. */
+enum { KEEP_S = 90, LINE_BYTES = 512 };
 
 static bool is_on(const struct client_answer *status)
 {
@@ -29,24 +34,131 @@ static uint64_t number_of(const struct client_answer *status, const char *key)
 	return value;
 }
 
-bool top_control_begin(struct top_control *control, const char *socket, char arena[TOP_ARENA_BYTES],
-		       char *error, size_t size)
+/* --- what it costs --- */
+
+static uint64_t own_ns(const struct client_answer *status)
+{
+	return number_of(status, "own_ns") - number_of(status, "own_dumps_ns");
+}
+
+/* Dumps are not in it: who takes one knows that it costs something. */
+static struct top_cost cost_between(const struct client_answer *from,
+				    const struct client_answer *to, double seconds)
+{
+	uint64_t own = own_ns(to) - own_ns(from);
+	uint64_t cpu = number_of(to, "cpu_ns") - number_of(from, "cpu_ns");
+	struct top_cost cost = { .is_known = from->is_ok && to->is_ok && seconds > 0 &&
+					     own_ns(to) >= own_ns(from) };
+
+	if (cost.is_known) {
+		cost.per_s_ns = (double)own / seconds;
+		cost.share = cpu ? (double)own / (double)cpu : 0;
+	}
+	return cost;
+}
+
+static void ask_status(struct top_control *control)
+{
+	struct client_answer last = control->status;
+	uint64_t now_ns = clock_mono_ns();
+
+	if (!client_ask(control->socket, "STATUS", &control->status))
+		control->status.is_ok = false;
+	control->cost =
+		cost_between(&last, &control->status,
+			     control->asked_ns ? (double)(now_ns - control->asked_ns) / 1e9 : 0);
+	control->asked_ns = now_ns;
+}
+
+static void say_cost(struct top_control *control, char note[TOP_NOTE_BYTES])
+{
+	size_t used;
+
+	if (!control->change[0] || !control->cost.is_known)
+		return;
+	used = (size_t)snprintf(note, TOP_NOTE_BYTES, "%s: costs %.3f ms of CPU a second",
+				control->change, control->cost.per_s_ns / 1e6);
+	if (control->cost_before.is_known && used < TOP_NOTE_BYTES)
+		snprintf(note + used, TOP_NOTE_BYTES - used, ", %.3f before",
+			 control->cost_before.per_s_ns / 1e6);
+	control->change[0] = '\0';
+}
+
+/* --- settings --- */
+
+static void remember(struct top_control *control, const char *setting)
+{
+	char key[TOP_KEY_BYTES];
+
+	snprintf(key, sizeof(key), "%.*s", (int)strcspn(setting, "="), setting);
+	for (size_t i = 0; i < control->changed_count; i++)
+		if (strcmp(control->changed[i], key) == 0)
+			return;
+	if (control->changed_count < TOP_CHANGES_MAX)
+		memcpy(control->changed[control->changed_count++], key, sizeof(key));
+}
+
+static void restore(const struct top_control *control, const char *key)
+{
+	char line[LINE_BYTES], value[128] = "";
+	struct client_answer answer;
+
+	if (!client_string(control->before.text, key, value, sizeof(value)))
+		snprintf(value, sizeof(value), "%" PRIu64, number_of(&control->before, key));
+	snprintf(line, sizeof(line), "SET %s=%s", key, value);
+	(void)client_ask(control->socket, line, &answer);
+}
+
+static bool ask(const struct top_control *control, const char *line, char *error, size_t size)
 {
 	struct client_answer answer;
 
+	if (client_ask(control->socket, line, &answer) && answer.is_ok)
+		return true;
+	snprintf(error, size, "%.400s", visible(answer.text));
+	return false;
+}
+
+/* ENABLE, or SET where it is on: with the settings, and with one that has it forget. */
+static bool turn_on(struct top_control *control, char *const *settings, char *error, size_t size)
+{
+	bool was_on = is_on(&control->before);
+	bool forgets = !was_on && number_of(&control->before, "keep_s") == 0 &&
+		       number_of(&control->before, "events") == 0;
+	char line[LINE_BYTES];
+	size_t used = (size_t)snprintf(line, sizeof(line), was_on ? "SET" : "ENABLE");
+
+	if (forgets) {
+		used += (size_t)snprintf(line + used, sizeof(line) - used, " keep_s=%d", KEEP_S);
+		remember(control, "keep_s");
+	}
+	for (; *settings; settings++) {
+		if (strpbrk(*settings, " \t\n") || used + strlen(*settings) + 2 > sizeof(line)) {
+			snprintf(error, size, "%.200s: too long, or has spaces",
+				 visible(*settings));
+			return false;
+		}
+		used += (size_t)snprintf(line + used, sizeof(line) - used, " %s", *settings);
+		remember(control, *settings);
+	}
+	if ((!was_on || control->changed_count > 0) && !ask(control, line, error, size))
+		return false;
+	control->has_enabled = !was_on;
+	return true;
+}
+
+bool top_control_begin(struct top_control *control, const char *socket, char *const *settings,
+		       char arena[TOP_ARENA_BYTES], char *error, size_t size)
+{
 	*control = (struct top_control){ .socket = socket };
 	if (!client_ask(socket, "STATUS", &control->before) || !control->before.is_ok) {
 		snprintf(error, size, "%.400s", visible(control->before.text));
 		return false;
 	}
-	if (!is_on(&control->before)) {
-		if (!client_ask(socket, "ENABLE", &answer) || !answer.is_ok) {
-			snprintf(error, size, "%.400s", visible(answer.text));
-			return false;
-		}
-		control->has_enabled = true;
-	}
-	if (!client_ask(socket, "STATUS", &control->status) || !control->status.is_ok ||
+	if (!turn_on(control, settings, error, size))
+		return false;
+	ask_status(control);
+	if (!control->status.is_ok ||
 	    !client_string(control->status.text, "arena", arena, TOP_ARENA_BYTES) ||
 	    arena[0] != '/') {
 		snprintf(error, size,
@@ -58,78 +170,67 @@ bool top_control_begin(struct top_control *control, const char *socket, char are
 	return true;
 }
 
-static void restore(const struct top_control *control, const char *key, bool is_text)
-{
-	char line[160], value[64] = "";
-	struct client_answer answer;
-
-	if (is_text)
-		(void)client_string(control->before.text, key, value, sizeof(value));
-	else
-		snprintf(value, sizeof(value), "%" PRIu64, number_of(&control->before, key));
-	snprintf(line, sizeof(line), "SET %s=%s", key, value);
-	(void)client_ask(control->socket, line, &answer);
-}
-
 void top_control_end(struct top_control *control)
 {
 	struct client_answer answer;
 
-	if (!control->has_enabled)
-		return;
-	control->has_enabled = false;
-	(void)client_ask(control->socket, "DISABLE", &answer);
-	restore(control, "holds", true);
-	restore(control, "sample_hz", false);
-	restore(control, "min_io_ns", false);
-	restore(control, "port", false);
-	restore(control, "thread", true);
-	if (number_of(&control->before, "events") == 0)
+	if (control->has_enabled)
+		(void)client_ask(control->socket, "DISABLE", &answer);
+	for (size_t i = 0; i < control->changed_count; i++)
+		restore(control, control->changed[i]);
+	if (control->has_enabled && number_of(&control->before, "events") == 0)
 		(void)client_ask(control->socket, "RESET", &answer);
+	control->has_enabled = false;
+	control->changed_count = 0;
 }
 
-static void ask_status(struct top_control *control)
-{
-	if (!client_ask(control->socket, "STATUS", &control->status))
-		control->status.is_ok = false;
-}
-
-void top_control_tick(struct top_control *control, uint64_t now_ns)
+void top_control_tick(struct top_control *control, char note[TOP_NOTE_BYTES])
 {
 	struct client_answer answer;
+	uint64_t wait_ns =
+		control->change[0] || !control->cost.is_known ? AFTER_CHANGE_NS : EVERY_NS;
 
-	if (control->asked_ns && now_ns < control->asked_ns + EVERY_NS)
+	if (control->asked_ns && clock_mono_ns() < control->asked_ns + wait_ns)
 		return;
-	control->asked_ns = now_ns;
 	ask_status(control);
+	say_cost(control, note);
 	if (control->has_enabled && number_of(&control->before, "events") == 0 &&
 	    number_of(&control->status, "events") > number_of(&control->status, "events_max") / 2)
 		(void)client_ask(control->socket, "RESET", &answer);
 }
 
-void top_control_set(struct top_control *control, const char *key, const char *value, char *note,
-		     size_t size)
+void top_control_set(struct top_control *control, const char *key, const char *value,
+		     char note[TOP_NOTE_BYTES])
 {
 	struct client_answer answer;
-	char line[160];
+	char line[LINE_BYTES];
 
+	control->change[0] = '\0';
 	snprintf(line, sizeof(line), "SET %s=%s", key, value);
-	if (strchr(value, ' '))
-		snprintf(note, size, "%s: no blanks, please", key);
-	else if (!client_ask(control->socket, line, &answer) || !answer.is_ok)
-		snprintf(note, size, "%.200s", visible(answer.text));
-	else
-		snprintf(note, size, "%s is %s now", key, value[0] ? visible(value) : "empty");
+	if (strpbrk(value, " \t")) {
+		snprintf(note, TOP_NOTE_BYTES, "%s: no spaces; in a pattern, ? stands for one",
+			 key);
+		return;
+	}
+	if (!client_ask(control->socket, line, &answer) || !answer.is_ok) {
+		snprintf(note, TOP_NOTE_BYTES, "%.200s", visible(answer.text));
+		return;
+	}
+	remember(control, key);
+	snprintf(note, TOP_NOTE_BYTES, "%s is %.100s now", key,
+		 value[0] ? visible(value) : "empty");
+	control->cost_before = control->cost;
+	memcpy(control->change, note, sizeof(control->change));
 	ask_status(control);
 }
 
-static void set_number(struct top_control *control, const char *key, uint64_t value, char *note,
-		       size_t size)
+static void set_number(struct top_control *control, const char *key, uint64_t value,
+		       char note[TOP_NOTE_BYTES])
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRIu64, value);
-	top_control_set(control, key, text, note, size);
+	top_control_set(control, key, text, note);
 }
 
 static const char *next_holds(const struct top_control *control)
@@ -154,30 +255,43 @@ static uint64_t next_rate(uint64_t rate, int step)
 	return rates[at < 0 ? 0 : at > last ? last : at];
 }
 
-void top_control_step(struct top_control *control, int key, char *note, size_t size)
+void top_control_step(struct top_control *control, int key, char note[TOP_NOTE_BYTES])
 {
 	uint64_t hz = number_of(&control->status, "sample_hz");
 	uint64_t min_ns = number_of(&control->status, "min_io_ns");
 
 	switch (key) {
 	case 'h':
-		top_control_set(control, "holds", next_holds(control), note, size);
+		top_control_set(control, "holds", next_holds(control), note);
 		break;
 	case 's':
-		set_number(control, "sample_hz", next_rate(hz, -1), note, size);
+		set_number(control, "sample_hz", next_rate(hz, -1), note);
 		break;
 	case 'S':
-		set_number(control, "sample_hz", next_rate(hz, 1), note, size);
+		set_number(control, "sample_hz", hz == 0 ? 99 : next_rate(hz, 1), note);
 		break;
 	case 'i':
 		set_number(control, "min_io_ns",
 			   min_ns == 0        ? 100000
 			   : min_ns < 1000000 ? 1000000
 					      : 0,
-			   note, size);
+			   note);
 		break;
 	default:
-		snprintf(note, size, "no such key: ? lists them");
+		snprintf(note, TOP_NOTE_BYTES, "no such key: ? lists them");
 		break;
 	}
+}
+
+void top_control_ask_probes(struct top_control *control)
+{
+	if (!client_ask(control->socket, "PROBES", &control->probes))
+		control->probes.is_ok = false;
+}
+
+uint64_t top_control_sample_ns(const struct top_control *control)
+{
+	uint64_t hz = number_of(&control->status, "sample_hz");
+
+	return hz ? 1000000000 / hz : 0;
 }

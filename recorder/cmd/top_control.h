@@ -2,7 +2,8 @@
 /*
  * The questions of top to the process, by its control socket: to record, what, and how that goes.
  *
- * Recording that was off is off again in the end, with the settings of before. One thread.
+ * Recording that was off is off again in the end, and each setting that was changed is what it was.
+ * One thread.
  */
 #ifndef WCPROF_TOP_CONTROL_H
 #define WCPROF_TOP_CONTROL_H
@@ -13,27 +14,46 @@
 
 #include "client.h"
 
-enum { TOP_ARENA_BYTES = 256 };
+enum { TOP_ARENA_BYTES = 256, TOP_CHANGES_MAX = 16, TOP_KEY_BYTES = 32, TOP_NOTE_BYTES = 512 };
+
+/* The cost of recording to the process, by its own account, from one status to the next. */
+struct top_cost {
+	bool is_known;
+	double per_s_ns;
+	double share; /* of its CPU time */
+};
 
 struct top_control {
 	const char *socket;
 	struct client_answer before; /* to STATUS */
 	struct client_answer status; /* the last one */
+	struct client_answer probes; /* the last answer to PROBES; is_ok: there is one */
 	uint64_t asked_ns;
+	struct top_cost cost;
+	struct top_cost cost_before; /* the last change */
+	char change[TOP_NOTE_BYTES]; /* whose cost is not known yet; empty: none */
+	char changed[TOP_CHANGES_MAX][TOP_KEY_BYTES];
+	size_t changed_count;
 	bool has_enabled; /* this command did */
 };
 
-/* Turns recording on if it is off. `arena` gets the path of its memory. False: `error` says why. */
-bool top_control_begin(struct top_control *, const char *socket, char arena[TOP_ARENA_BYTES],
-		       char *error, size_t size);
+/* Turns recording on if it is off, with `settings` (KEY=VALUE, ended by NULL) if there are any.
+ * `arena` gets the path of its memory. False: `error` says why. */
+bool top_control_begin(struct top_control *, const char *socket, char *const *settings,
+		       char arena[TOP_ARENA_BYTES], char *error, size_t size);
 void top_control_end(struct top_control *);
-/* Asks for the status every few seconds. Recording that this command turned on does not fill the
- * memory: what is in it is discarded when it is half full. */
-void top_control_tick(struct top_control *, uint64_t now_ns);
+/* Asks for the status every few seconds. If this command turned recording on, events are forgotten
+ * after a minute, and all of them when the memory is half full nevertheless. `note` gets what the
+ * last change costs, when that is known. */
+void top_control_tick(struct top_control *, char note[TOP_NOTE_BYTES]);
 /* `note` gets what came of it, as a sentence. */
-void top_control_set(struct top_control *, const char *key, const char *value, char *note,
-		     size_t size);
+void top_control_set(struct top_control *, const char *key, const char *value,
+		     char note[TOP_NOTE_BYTES]);
 /* The next value of what a key stands for: h, s, S, i. */
-void top_control_step(struct top_control *, int key, char *note, size_t size);
+void top_control_step(struct top_control *, int key, char note[TOP_NOTE_BYTES]);
+/* Asks which probes there are. */
+void top_control_ask_probes(struct top_control *);
+/* CPU time between two samples of a thread; 0 = none are taken. */
+uint64_t top_control_sample_ns(const struct top_control *);
 
 #endif

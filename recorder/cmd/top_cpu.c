@@ -67,7 +67,8 @@ static bool list_threads(struct top_cpu *next, pid_t pid)
 				break;
 			next->threads = grown;
 		}
-		next->count += read_thread(&next->threads[next->count], pid, tid);
+		next->count += read_thread(&next->threads[next->count], pid, tid) &&
+			       strcmp(next->threads[next->count].name, "wcprof") != 0;
 	}
 	if (directory)
 		closedir(directory);

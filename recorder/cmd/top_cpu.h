@@ -28,7 +28,8 @@ struct top_cpu {
 	double queued;
 };
 
-/* Looks again. False: there is no such process any more; what was there stays. */
+/* Looks again, but not at the recorder's own thread. False: there is no such process any more; what
+ * was there stays. */
 bool top_cpu_look(struct top_cpu *, pid_t pid);
 void top_cpu_free(struct top_cpu *);
 /* NULL: there is none. */

@@ -1,120 +1,269 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each look of top as an object of JSON; top_view.h has the contract.
+ * Each look of top as an object of JSON; top_view.h has the contract. There is a member for each
+ * table of the screen.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "client.h"
 #include "top_view.h"
 #include "visible.h"
 
+static const char *const part_words[TOP_ACTIVITIES] = {
+	[TOP_IO] = "io",         [TOP_POLL] = "poll",   [TOP_SLEEP] = "sleep",
+	[TOP_LOCK] = "lock",     [TOP_OTHER] = "other", [TOP_RUNNING] = "running",
+	[TOP_QUEUED] = "queued",
+};
+
 static void put_classes(const struct top_state *state, size_t most)
 {
-	const char *comma = "";
-	size_t shown = 0;
+	size_t count;
+	struct top_class *classes = top_classes_of(state, &count);
 
 	printf(",\"classes\":[");
-	for (size_t i = 0; i < state->sums->classes.count && shown < most; i++) {
-		const struct top_entry *entry = &state->sums->classes.entries[i];
-		struct top_sum sum = top_sum_of(state->sums, entry, TOP_TAKEN, state->view);
-		char name[TOP_LABEL_BYTES];
-
-		if (!(sum.count > 0))
-			continue;
-		shown++;
-		top_labels_class(state->labels, entry, name, sizeof(name));
+	for (size_t i = 0; i < count && i < most; i++)
 		printf("%s{\"class\":%s,\"kind\":\"%s\",\"count\":%.0f,\"ns\":%.0f,"
 		       "\"max_ns\":%.0f}",
-		       comma, visible_json(name), top_labels_kind(entry), sum.count, sum.ns,
-		       sum.max_ns);
-		comma = ",";
-	}
+		       i ? "," : "", visible_json(classes[i].name), classes[i].kind,
+		       classes[i].sum.count, classes[i].sum.ns, classes[i].sum.max_ns);
 	putchar(']');
+	free(classes);
 }
 
 static void put_locks(const struct top_state *state, size_t most)
 {
-	const char *comma = "";
-	size_t shown = 0;
+	struct top_waiting_list waiting;
+	size_t count;
+	struct top_row *rows = top_locks_of(state, &count);
 
+	(void)top_waiting_find(&waiting, state);
 	printf(",\"locks\":[");
-	for (size_t i = 0; i < state->sums->locks.count && shown < most; i++) {
-		const struct top_entry *entry = &state->sums->locks.entries[i];
+	for (size_t i = 0; i < count && i < most; i++) {
+		const struct top_entry *entry = rows[i].entry;
 		struct top_sum taken = top_sum_of(state->sums, entry, TOP_TAKEN, state->view);
 		struct top_sum waited = top_sum_of(state->sums, entry, TOP_WAITED, state->view);
+		const struct top_waiting *now = top_waiting_at(&waiting, entry->key[0]);
 		char name[TOP_LABEL_BYTES];
 
-		if (!(taken.count + waited.count > 0))
-			continue;
-		shown++;
 		top_labels_lock(state->labels, entry->key[0], entry->ident, name, sizeof(name));
 		printf("%s{\"lock\":%s,\"address\":%" PRIu64
 		       ",\"taken\":%.0f,\"held_ns\":%.0f,\"waited\":%.0f,\"wait_ns\":%.0f,"
-		       "\"max_wait_ns\":%.0f}",
-		       comma, visible_json(name), entry->key[0], taken.count, taken.ns,
-		       waited.count, waited.ns, waited.max_ns);
-		comma = ",";
+		       "\"max_wait_ns\":%.0f,\"waiters\":%u,\"holder\":%d,\"holder_ns\":%" PRIu64
+		       "}",
+		       i ? "," : "", visible_json(name), entry->key[0], taken.count, taken.ns,
+		       waited.count, waited.ns, waited.max_ns, now ? now->waiters : 0,
+		       now ? (int)now->holder : 0, now ? now->held_ns : 0);
 	}
 	putchar(']');
+	free(rows);
+	top_waiting_free(&waiting);
+}
+
+static void put_thread(const struct top_state *state, const struct top_cpu_thread *thread)
+{
+	uint32_t number = top_reader_thread(state->reader, thread->tid);
+	const struct top_entry *entry = number ? top_thread_entry(state, number) : NULL;
+
+	printf("{\"tid\":%d,\"name\":%s,\"cpu\":%.4f,\"queued\":%.4f", (int)thread->tid,
+	       visible_json(thread->name), thread->run, thread->queued);
+	for (enum top_part part = 0; part < TOP_PARTS; part++)
+		printf(",\"%s_ns\":%.0f", part_words[part],
+		       entry ? top_part_of(state->sums, entry, part, state->view) : 0);
+	putchar('}');
 }
 
 static void put_threads(const struct top_state *state)
 {
-	const char *comma = "";
-
 	printf(",\"threads\":[");
 	for (size_t i = 0; i < state->cpu->count; i++) {
-		const struct top_cpu_thread *thread = &state->cpu->threads[i];
-
-		printf("%s{\"tid\":%d,\"name\":%s,\"cpu\":%.4f,\"queued\":%.4f}", comma,
-		       (int)thread->tid, visible_json(thread->name), thread->run, thread->queued);
-		comma = ",";
+		if (i)
+			putchar(',');
+		put_thread(state, &state->cpu->threads[i]);
 	}
 	putchar(']');
 }
 
-static void put_slow(const struct top_request *list, size_t count, const struct top_state *state)
+static void put_request(const struct top_state *state, const struct top_request *request)
 {
-	printf(",\"slow\":[");
-	for (size_t i = 0; i < count; i++) {
-		const struct top_request *request = &list[i];
-		char name[TOP_LABEL_BYTES];
+	char name[TOP_LABEL_BYTES], kind[TOP_LABEL_BYTES];
 
-		top_labels_string(state->labels, request->ident, name, sizeof(name));
-		printf("%s{\"ns\":%" PRIu64 ",\"io_ns\":%" PRIu64 ",\"poll_ns\":%" PRIu64
-		       ",\"sleep_ns\":%" PRIu64 ",\"lock_ns\":%" PRIu64 ",\"other_ns\":%" PRIu64
-		       ",\"connection\":%s}",
-		       i ? "," : "", request->taken_ns, request->parts_ns[TOP_IO],
-		       request->parts_ns[TOP_POLL], request->parts_ns[TOP_SLEEP],
-		       request->parts_ns[TOP_LOCK], request->parts_ns[TOP_OTHER],
-		       visible_json(name));
+	top_labels_string(state->labels, request->ident, name, sizeof(name));
+	top_labels_string(state->labels, request->kind, kind, sizeof(kind));
+	printf("{\"ns\":%" PRIu64, request->taken_ns);
+	for (enum top_part part = 0; part < TOP_PARTS; part++)
+		printf(",\"%s_ns\":%" PRIu64, part_words[part], request->parts_ns[part]);
+	printf(",\"connection\":%s,\"kind\":%s,\"beyond_p95\":%s}", visible_json(name),
+	       visible_json(kind), request->is_slow ? "true" : "false");
+}
+
+static void put_requests(const struct top_state *state, size_t most)
+{
+	size_t count;
+	struct top_request *list = top_requests_list(
+		&state->sums->requests, top_view_since_ns(state->sums, state->view, state->now_ns),
+		&count);
+
+	count = list ? count : 0;
+	printf(",\"requests\":{\"count\":%zu,\"p50_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64
+	       ",\"max_ns\":%" PRIu64 "},\"slow\":[",
+	       count, count ? list[count / 2].taken_ns : 0, count ? list[count / 100].taken_ns : 0,
+	       count ? list[0].taken_ns : 0);
+	for (size_t i = 0; i < count && i < most; i++) {
+		if (i)
+			putchar(',');
+		put_request(state, &list[i]);
 	}
 	putchar(']');
+	free(list);
+}
+
+/* --- stacks --- */
+
+struct heavy {
+	const struct top_stack *stack;
+	double ns;
+};
+
+static int compare_heavy(const void *left, const void *right)
+{
+	const struct heavy *a = left, *b = right;
+
+	return (a->ns < b->ns) - (a->ns > b->ns);
+}
+
+static void put_stack(const struct top_state *state, const struct heavy *heavy)
+{
+	static char names[TOP_FRAMES_MAX][TOP_LABEL_BYTES];
+	size_t count = top_stack_names(state, heavy->stack, names);
+
+	printf("{\"state\":\"%s\",\"ns\":%.0f,\"slow_ns\":%.0f,\"rest_ns\":%.0f,\"frames\":[",
+	       part_words[heavy->stack->activity], heavy->ns,
+	       top_stack_ns(state->sums, heavy->stack, TOP_OF_SLOW, state->view),
+	       top_stack_ns(state->sums, heavy->stack, TOP_OF_REST, state->view));
+	for (size_t i = 0; i < count; i++)
+		printf("%s%s", i ? "," : "", visible_json(names[i]));
+	printf("]}");
+}
+
+/* The outermost function first; the most time first. */
+static void put_stacks(const struct top_state *state, size_t most)
+{
+	const struct top_stacks *stacks = &state->sums->stacks;
+	struct heavy *list = malloc((stacks->count + 1) * sizeof(*list));
+	size_t count = 0;
+
+	for (size_t i = 0; list && i < stacks->count; i++) {
+		double ns = top_stack_ns(state->sums, &stacks->stacks[i], TOP_OF_ALL, state->view);
+
+		if (ns > 0)
+			list[count++] = (struct heavy){ &stacks->stacks[i], ns };
+	}
+	if (list && count)
+		qsort(list, count, sizeof(*list), compare_heavy);
+	printf(",\"stacks\":[");
+	for (size_t i = 0; i < count && i < most; i++) {
+		if (i)
+			putchar(',');
+		put_stack(state, &list[i]);
+	}
+	putchar(']');
+	free(list);
+}
+
+/* --- probes, what a fix would buy, what is recorded --- */
+
+static void put_calls(const struct top_state *state, size_t most)
+{
+	size_t count;
+	struct top_call_sum *sums =
+		top_calls_list(&state->sums->calls,
+			       top_view_since_ns(state->sums, state->view, state->now_ns), &count);
+
+	printf(",\"calls\":[");
+	for (size_t i = 0; sums && i < count && i < most; i++) {
+		char name[TOP_LABEL_BYTES], values[TOP_LINE_BYTES];
+
+		top_labels_string(state->labels, sums[i].name, name, sizeof(name));
+		top_values_text(state, sums[i].slowest, values, sizeof(values));
+		printf("%s{\"name\":%s,\"count\":%zu,\"p50_ns\":%" PRIu64 ",\"p95_ns\":%" PRIu64
+		       ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64 ",\"slowest\":%s}",
+		       i ? "," : "", visible_json(name), sums[i].count, sums[i].p50_ns,
+		       sums[i].p95_ns, sums[i].p99_ns, sums[i].most_ns, visible_json(values));
+	}
+	putchar(']');
+	free(sums);
+}
+
+static void put_whatif(const struct top_state *state)
+{
+	const struct top_whatif *whatif = state->whatif;
+
+	if (!whatif->answer && !whatif->problem[0]) {
+		printf(",\"whatif\":null");
+		return;
+	}
+	printf(",\"whatif\":{\"problem\":%s,\"age_ns\":%" PRIu64 ",\"window_ns\":%" PRIu64
+	       ",\"text\":%s}",
+	       visible_json(whatif->problem),
+	       whatif->answer ? state->now_ns - whatif->answer_ns : 0, whatif->answer_last_ns,
+	       visible_json(whatif->answer ? whatif->answer : ""));
+}
+
+static void put_text_setting(const struct top_state *state, const char *key)
+{
+	char value[128] = "";
+
+	(void)client_string(state->status, key, value, sizeof(value));
+	printf("\"%s\":%s", key, visible_json(value));
+}
+
+static void put_settings(const struct top_state *state)
+{
+	static const char *const numbers[] = { "sample_hz", "min_io_ns", "port", "keep_s" };
+
+	printf(",\"settings\":{");
+	put_text_setting(state, "holds");
+	putchar(',');
+	put_text_setting(state, "thread");
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		uint64_t value = 0;
+
+		(void)client_number(state->status, numbers[i], &value);
+		printf(",\"%s\":%" PRIu64, numbers[i], value);
+	}
+	putchar('}');
+}
+
+static void put_costs(const struct top_state *state)
+{
+	if (state->status)
+		put_settings(state);
+	if (state->cost->is_known)
+		printf(",\"cost\":{\"ns_per_s\":%.0f,\"share\":%.6f}", state->cost->per_s_ns,
+		       state->cost->share);
+	printf(",\"top_cpu\":%.4f,\"missed\":%" PRIu64, state->own_cpu, state->reader->missed);
 }
 
 void top_view_json(const struct top_state *state, size_t rows)
 {
-	size_t count;
-	struct top_request *list =
-		top_requests_list(state->sums, state->view, state->now_ns, &count);
 	double seconds = top_view_seconds(state->sums, state->view, state->now_ns);
 
-	if (!list)
-		count = 0;
 	printf("{\"pid\":%d,\"name\":%s,\"at_ns\":%" PRIu64
 	       ",\"seconds\":%.3f,\"ended\":%s,\"events\":%.0f,\"cpu\":%.4f,\"queued\":%.4f",
 	       (int)state->pid, visible_json(state->program), state->now_ns, seconds,
-	       state->has_ended ? "true" : "false", top_events_of(state->sums, state->view),
-	       state->cpu->run, state->cpu->queued);
-	printf(",\"requests\":{\"count\":%zu,\"p50_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64
-	       ",\"max_ns\":%" PRIu64 "}",
-	       count, count ? list[count / 2].taken_ns : 0, count ? list[count / 100].taken_ns : 0,
-	       count ? list[0].taken_ns : 0);
+	       state->has_ended ? "true" : "false",
+	       top_weighted(state->sums, state->sums->events, state->view), state->cpu->run,
+	       state->cpu->queued);
+	put_costs(state);
+	put_requests(state, rows);
 	put_classes(state, rows);
 	put_locks(state, rows);
 	put_threads(state);
-	put_slow(list, count < rows ? count : rows, state);
+	put_stacks(state, rows);
+	put_calls(state, rows);
+	if (state->is_whatif_wanted)
+		put_whatif(state);
 	puts("}");
-	free(list);
 }

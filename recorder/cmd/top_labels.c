@@ -2,11 +2,11 @@
 /*
  * Words for numbers of an arena; top_labels.h has the contract.
  *
- * The name of an address is looked up once, and kept: reading debug information takes milliseconds.
- * Stacks are looked at once, too, as their first frame is a class's caller.
+ * Stacks are looked at once, as their first frame is a class's caller.
  */
 #include "top_labels.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +14,14 @@
 #include "visible.h"
 
 enum {
-	PLACES = 8192, /* of names that are kept: the next one takes the place of one before */
 	CALLERS = STACKS_MAX,
 	FRAMES_MOST = 16,
 	CALLS_MAX = 4096 /* names of calls have the first ids */
 };
 
-struct place {
-	uint64_t address;
-	char name[TOP_LABEL_BYTES];
-};
-
 struct top_labels {
 	const struct top_reader *reader;
-	struct frames *frames;
-	struct place *places;
+	struct top_resolver *resolver;
 	uint64_t *callers;  /* by stack; 0 = not looked at */
 	uint8_t *direction; /* by string: 0 = not looked at, 1 = reads, 2 = writes */
 };
@@ -43,18 +36,17 @@ static const char *const kind_words[] = {
 #include "events.def"
 };
 
-struct top_labels *top_labels_begin(const struct top_reader *reader, struct frames *frames)
+struct top_labels *top_labels_begin(const struct top_reader *reader, struct top_resolver *resolver)
 {
 	struct top_labels *labels = calloc(1, sizeof(*labels));
 
 	if (!labels)
 		return NULL;
 	labels->reader = reader;
-	labels->frames = frames;
-	labels->places = calloc(PLACES, sizeof(*labels->places));
+	labels->resolver = resolver;
 	labels->callers = calloc(CALLERS, sizeof(*labels->callers));
 	labels->direction = calloc(CALLS_MAX, sizeof(*labels->direction));
-	if (labels->places && labels->callers && labels->direction)
+	if (labels->callers && labels->direction)
 		return labels;
 	top_labels_end(labels);
 	return NULL;
@@ -64,7 +56,6 @@ void top_labels_end(struct top_labels *labels)
 {
 	if (!labels)
 		return;
-	free(labels->places);
 	free(labels->callers);
 	free(labels->direction);
 	free(labels);
@@ -123,52 +114,33 @@ void top_labels_string(struct top_labels *labels, uint32_t id, char *to, size_t 
 	snprintf(to, size, "%s", visible(text));
 }
 
-/* "function+0x12 (file.c:34)" is the function's. */
-static void function_name(struct top_labels *labels, uint64_t address, char *to, size_t size)
+void top_labels_function(struct top_labels *labels, uint64_t frame, char *to, size_t size)
 {
-	char text[512] = "";
+	const char *name;
 
-	if ((address & STACK_TEXT_MASK) == STACK_TEXT) {
-		top_labels_string(labels, (uint32_t)(address & ~STACK_TEXT_MASK), to, size);
+	if ((frame & STACK_TEXT_MASK) == STACK_TEXT) {
+		top_labels_string(labels, (uint32_t)(frame & ~STACK_TEXT_MASK), to, size);
 		return;
 	}
-	frames_describe(labels->frames, address, text, sizeof(text));
-	text[strcspn(text, "+ ")] = '\0';
-	snprintf(to, size, "%s", visible(text));
-}
-
-static const char *name_of(struct top_labels *labels, uint64_t address,
-			   void (*look)(struct top_labels *, uint64_t, char *, size_t))
-{
-	struct place *place = &labels->places[(address ^ address >> 13) % PLACES];
-
-	if (place->address != address || !place->name[0]) {
-		place->address = address;
-		look(labels, address, place->name, sizeof(place->name));
-	}
-	return place->name;
-}
-
-static void variable_name(struct top_labels *labels, uint64_t address, char *to, size_t size)
-{
-	char text[256];
-
-	to[0] = '\0';
-	if (frames_name_variable(labels->frames, address, text, sizeof(text)))
-		snprintf(to, size, "%s", visible(text));
+	name = labels->resolver ? top_resolver_function(labels->resolver, frame) : NULL;
+	if (name)
+		snprintf(to, size, "%s", name);
+	else
+		snprintf(to, size, "%#" PRIx64, frame);
 }
 
 void top_labels_lock(struct top_labels *labels, uint64_t address, uint32_t ident, char *to,
 		     size_t size)
 {
-	const char *variable = labels->frames ? name_of(labels, address, variable_name) : "";
+	const char *variable =
+		labels->resolver ? top_resolver_variable(labels->resolver, address) : NULL;
 
-	if (variable[0])
+	if (variable && variable[0])
 		snprintf(to, size, "%s", variable);
 	else if (ident)
 		top_labels_string(labels, ident, to, size);
 	else
-		snprintf(to, size, "%#llx", (unsigned long long)address);
+		snprintf(to, size, "%#" PRIx64, address);
 }
 
 const char *top_labels_kind(const struct top_entry *entry)
@@ -192,9 +164,10 @@ static void caller_name(struct top_labels *labels, uint32_t stack, char *to, siz
 
 	to[0] = '\0';
 	for (size_t i = 0; i < count; i++) {
-		const char *name = name_of(labels, frames[i], function_name);
+		char name[TOP_LABEL_BYTES];
 
-		if (strncmp(name, "0x", 2) == 0)
+		top_labels_function(labels, frames[i], name, sizeof(name));
+		if (strncmp(name, "0x", 2) == 0 || name[0] == '[')
 			continue;
 		snprintf(to, size, "%.64s%s", name, i ? ".." : "");
 		return;

@@ -57,6 +57,14 @@ static bool add(struct top_reader *reader, const struct record *record)
 	return true;
 }
 
+/* Whether what was before had a part that was not read: it was not full, or was overwritten more
+ * than once. */
+static bool is_unread(const struct top_cursor *before, const struct top_cursor *now)
+{
+	return before->words > 0 &&
+	       (before->words <= CHUNK_WORDS - RECORD_WORDS || now->lap > before->lap + 1);
+}
+
 static bool read_chunk(struct top_reader *reader, const struct chunk *chunk,
 		       struct top_cursor *cursor)
 {
@@ -65,15 +73,19 @@ static bool read_chunk(struct top_reader *reader, const struct chunk *chunk,
 	struct record record;
 
 	if (!look_at(chunk, &now)) {
+		reader->missed += is_unread(cursor, cursor);
 		*cursor = (struct top_cursor){ .words = 0 };
 		return true;
 	}
-	uint32_t at = is_same(&now, cursor) && cursor->words <= now.words ? cursor->words : 0;
+	bool goes_on = is_same(&now, cursor) && cursor->words <= now.words;
+	uint32_t at = goes_on ? cursor->words : 0;
 
+	reader->missed += !goes_on && is_unread(cursor, &now);
 	*cursor = now;
 	while (packed_read(chunk->words, &at, now.words, &record))
 		if (!add(reader, &record))
 			return false;
+	/* Loads are not put in another order: x86 does not, nor does the compiler around a call. */
 	if (reader->count > before && (!look_at(chunk, &then) || !is_same(&now, &then))) {
 		reader->missed++;
 		reader->count = before;
@@ -112,6 +124,31 @@ static uint64_t to_ns(const struct top_reader *reader, uint64_t ticks)
 	return clock_to_ns(&clock, ticks);
 }
 
+uint64_t top_reader_now_ns(const struct top_reader *reader)
+{
+	return to_ns(reader, clock_take_pair().ticks);
+}
+
+/* Times become nanoseconds. An event that has not ended yet is not believed. */
+static void convert(struct top_reader *reader)
+{
+	uint64_t now_ns = top_reader_now_ns(reader);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < reader->count; i++) {
+		struct record record = reader->records[i];
+
+		record.start = to_ns(reader, record.start);
+		record.end = to_ns(reader, record.end);
+		if (record.end < record.start)
+			record.start = record.end;
+		if (record.end <= now_ns)
+			reader->records[kept++] = record;
+	}
+	reader->strange += reader->count - kept;
+	reader->count = kept;
+}
+
 bool top_reader_next(struct top_reader *reader)
 {
 	const struct arena *arena = reader->remains.arena;
@@ -125,22 +162,10 @@ bool top_reader_next(struct top_reader *reader)
 	for (uint32_t i = 0; i < made; i++)
 		if (!read_chunk(reader, chunk_at(arena, i), &reader->cursors[i]))
 			return false;
-	for (size_t i = 0; i < reader->count; i++) {
-		struct record *record = &reader->records[i];
-
-		record->start = to_ns(reader, record->start);
-		record->end = to_ns(reader, record->end);
-		if (record->end < record->start)
-			record->end = record->start;
-	}
+	convert(reader);
 	if (reader->count)
 		qsort(reader->records, reader->count, sizeof(*reader->records), compare_ends);
 	return true;
-}
-
-uint64_t top_reader_now_ns(const struct top_reader *reader)
-{
-	return to_ns(reader, clock_take_pair().ticks);
 }
 
 uint32_t top_reader_thread(const struct top_reader *reader, pid_t tid)
@@ -162,7 +187,7 @@ int top_reader_open(struct top_reader *reader, const char *arena)
 	int result;
 
 	*reader = (struct top_reader){ .count = 0 };
-	result = remains_open(&reader->remains, arena);
+	result = remains_open_to_read(&reader->remains, arena);
 	if (result != 0)
 		return result;
 	reader->rate = load_relaxed(&reader->remains.arena->clock.mult);

@@ -25,8 +25,9 @@ struct top_reader {
 	struct record *records; /* that are new, by their end */
 	size_t count;
 	size_t room;
-	uint64_t missed; /* chunks that changed while they were read, so far */
-	uint64_t rate;   /* of the arena's clock */
+	uint64_t missed;  /* chunks that were not, or not all, read, so far */
+	uint64_t strange; /* events that cannot be */
+	uint64_t rate;    /* of the arena's clock */
 };
 
 /* 0, or -errno as remains_open(). Events that ended before are passed over. */

@@ -2,11 +2,7 @@
 /*
  * Sums over the last seconds; top_sums.h has the contract.
  *
- * An event counts in the second in which it ended. A request begins when a server has read the
- * first bytes of a question on a connection that it accepted. It ends with the last write there
- * before the next question. So time in the kernel's queues before that is not in it. Calls and
- * waits of the thread that serves it are its parts. A thread serves the connection that it read
- * from last.
+ * An event counts in the second in which it ended.
  *
  * One thread.
  */
@@ -16,22 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	PLACES = 4 * TOP_ENTRIES_MAX,
-	CONNECTIONS_MAX = 65536,
-	/* An answer without a next question is whole after so long. */
-	ANSWER_SETTLES_NS = 50000000
-};
+enum { PLACES = 4 * TOP_ENTRIES_MAX };
 #define SECOND_NS UINT64_C(1000000000)
-
-struct top_connection {
-	uint64_t begin_ns; /* 0 = no request is under way */
-	uint64_t answered_ns;
-	uint64_t parts_ns[TOP_PARTS];
-	uint32_t ident;
-	uint32_t kind;
-	uint32_t thread;
-};
 
 /* --- tables --- */
 
@@ -55,26 +37,59 @@ static void table_end(struct top_table *table)
 	free(table->places);
 }
 
+/* Where it is, or would be. */
+static uint32_t *place_of(const struct top_table *table, const uint64_t key[3])
+{
+	uint64_t place = mix(key[0] ^ mix(key[1] ^ mix(key[2]))) % PLACES;
+
+	for (;; place = (place + 1) % PLACES) {
+		uint32_t number = table->places[place];
+
+		if (number == 0 ||
+		    memcmp(table->entries[number - 1].key, key, sizeof(table->entries->key)) == 0)
+			return &table->places[place];
+	}
+}
+
 /* NULL: the table is full. */
 static struct top_entry *entry_of(struct top_table *table, uint64_t a, uint64_t b, uint64_t c)
 {
-	uint64_t place = mix(a ^ mix(b ^ mix(c))) % PLACES;
+	const uint64_t key[3] = { a, b, c };
+	uint32_t *place = place_of(table, key);
 
-	for (; table->places[place]; place = (place + 1) % PLACES) {
-		struct top_entry *entry = &table->entries[table->places[place] - 1];
-
-		if (entry->key[0] == a && entry->key[1] == b && entry->key[2] == c)
-			return entry;
-	}
-	if (table->count == TOP_ENTRIES_MAX)
+	if (*place)
+		return &table->entries[*place - 1];
+	if (table->count == TOP_ENTRIES_MAX) {
+		table->left_out++;
 		return NULL;
+	}
 	struct top_entry *entry = &table->entries[table->count++];
 
-	table->places[place] = (uint32_t)table->count;
-	entry->key[0] = a;
-	entry->key[1] = b;
-	entry->key[2] = c;
+	*entry = (struct top_entry){ .key = { a, b, c } };
+	*place = (uint32_t)table->count;
 	return entry;
+}
+
+static bool has_events(const struct top_entry *entry)
+{
+	for (size_t i = 0; i < TOP_SECONDS; i++)
+		if (entry->seconds[i][TOP_TAKEN].count + entry->seconds[i][TOP_WAITED].count > 0)
+			return true;
+	return false;
+}
+
+/* Entries of which nothing happened in the last seconds go. */
+static void make_room(struct top_table *table)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < table->count; i++)
+		if (has_events(&table->entries[i]))
+			table->entries[kept++] = table->entries[i];
+	table->count = kept;
+	memset(table->places, 0, PLACES * sizeof(*table->places));
+	for (size_t i = 0; i < kept; i++)
+		*place_of(table, table->entries[i].key) = (uint32_t)i + 1;
 }
 
 static void sum_add(struct top_sum *sum, double ns)
@@ -149,7 +164,7 @@ static void lock_add(struct top_sums *sums, const struct record *record, double 
 
 	if (!entry)
 		return;
-	entry->ident = record->ident;
+	entry->ident = record->ident ? record->ident : entry->ident;
 	entry->stack = entry->stack ? entry->stack : record->stack;
 	sum_add(&entry->seconds[sums->second % TOP_SECONDS][is_wait ? TOP_WAITED : TOP_TAKEN], ns);
 }
@@ -167,62 +182,46 @@ static struct top_entry *thread_add(struct top_sums *sums, const struct record *
 	return entry;
 }
 
-/* --- requests --- */
+/* --- stacks --- */
 
-static void request_end(struct top_sums *sums, struct top_connection *connection)
+/* The time that a record tells of, to its stack and its thread's request. */
+static void stack_add(struct top_sums *sums, const struct record *record,
+		      const struct top_entry *thread, enum top_part activity, double ns)
 {
-	struct top_request *request = &sums->requests[sums->request_count++ % TOP_REQUESTS_MAX];
+	uint32_t number = top_stacks_find(&sums->stacks, activity, record);
 
-	*request = (struct top_request){ .end_ns = connection->answered_ns,
-					 .taken_ns = connection->answered_ns - connection->begin_ns,
-					 .ident = connection->ident,
-					 .kind = connection->kind,
-					 .thread = connection->thread };
-	memcpy(request->parts_ns, connection->parts_ns, sizeof(request->parts_ns));
-	sums->requests_by_second[sums->second % TOP_SECONDS]++;
-	connection->begin_ns = connection->answered_ns = 0;
-}
-
-/* A part of the request that the thread is at. */
-static void request_part(struct top_sums *sums, const struct top_entry *thread,
-			 const struct record *record)
-{
-	struct top_connection *connection =
-		thread && thread->ident ? &sums->connections[thread->ident] : NULL;
-	enum top_part part;
-
-	if (!connection || !connection->begin_ns || connection->answered_ns ||
-	    !part_of(record, &part) || record->end <= connection->begin_ns)
-		return;
-	uint64_t since_ns =
-		record->start > connection->begin_ns ? record->start : connection->begin_ns;
-
-	connection->parts_ns[part] += record->end - since_ns;
-}
-
-static void request_look_at(struct top_sums *sums, const struct record *record,
-			    struct top_entry *thread, const struct top_names *names)
-{
-	if (!is_op(record, KIND_IO) || !(record->flags & RECORD_ACCEPTED) || !record->ident ||
-	    record->ident >= CONNECTIONS_MAX || (int64_t)record->value <= 0)
-		return;
-	struct top_connection *connection = &sums->connections[record->ident];
-
-	if (names->is_write(names->context, record->name)) {
-		if (connection->begin_ns)
-			connection->answered_ns = record->end;
-		return;
-	}
-	if (connection->answered_ns)
-		request_end(sums, connection);
-	if (!connection->begin_ns)
-		*connection = (struct top_connection){ .begin_ns = record->end,
-						       .ident = record->ident,
-						       .thread = thread_of(record) };
+	top_stacks_add(&sums->stacks, number, TOP_OF_ALL, sums->second, ns);
 	if (thread)
-		thread->ident = record->ident;
-	if (record->flags & RECORD_PEEKED)
-		connection->kind = record->count & UINT16_MAX;
+		top_requests_part(&sums->requests, &sums->stacks, thread->ident, record, activity,
+				  number, ns);
+}
+
+/*
+ * A sample stands for the time since the one before of its thread. Records without a stack only say
+ * how much CPU time there was. Where samples begin, or begin again, that is too much.
+ */
+static void sample_add(struct top_sums *sums, const struct record *record, struct top_entry *thread)
+{
+	double run_ns, queued_ns;
+
+	if (!thread)
+		return;
+	if (record->stack && thread->sampled_ns) {
+		run_ns = fmax((double)record->value - (double)thread->sampled_ns, 0);
+		queued_ns = record->id && thread->queued_ns
+				    ? fmax((double)record->id - (double)thread->queued_ns, 0)
+				    : 0;
+		if (sums->sample_ns)
+			run_ns = fmin(run_ns, 2 * (double)sums->sample_ns);
+		stack_add(sums, record, thread, TOP_RUNNING, run_ns);
+		if (queued_ns > 0)
+			stack_add(sums, record, thread, TOP_QUEUED, fmin(queued_ns, SECOND_NS));
+		sums->samples[sums->second % TOP_SECONDS]++;
+	}
+	if (record->stack || !thread->sampled_ns)
+		thread->sampled_ns = record->value;
+	if (record->stack || !thread->queued_ns)
+		thread->queued_ns = record->id;
 }
 
 /* --- all of it --- */
@@ -230,14 +229,15 @@ static void request_look_at(struct top_sums *sums, const struct record *record,
 bool top_sums_begin(struct top_sums *sums, uint64_t now_ns)
 {
 	*sums = (struct top_sums){ .second = now_ns / SECOND_NS,
-				   .since_second = now_ns / SECOND_NS };
-	sums->requests = calloc(TOP_REQUESTS_MAX, sizeof(*sums->requests));
-	sums->connections = calloc(CONNECTIONS_MAX, sizeof(*sums->connections));
+				   .since_second = now_ns / SECOND_NS,
+				   .since_ns = now_ns };
 	bool is_made = table_begin(&sums->classes);
 
 	is_made = table_begin(&sums->locks) && is_made;
 	is_made = table_begin(&sums->threads) && is_made;
-	return is_made && sums->requests && sums->connections;
+	is_made = top_requests_begin(&sums->requests) && is_made;
+	is_made = top_stacks_begin(&sums->stacks) && is_made;
+	return top_calls_begin(&sums->calls) && is_made;
 }
 
 void top_sums_end(struct top_sums *sums)
@@ -245,8 +245,9 @@ void top_sums_end(struct top_sums *sums)
 	table_end(&sums->classes);
 	table_end(&sums->locks);
 	table_end(&sums->threads);
-	free(sums->requests);
-	free(sums->connections);
+	top_requests_end(&sums->requests);
+	top_stacks_end(&sums->stacks);
+	top_calls_end(&sums->calls);
 	*sums = (struct top_sums){ .second = 0 };
 }
 
@@ -258,6 +259,8 @@ static void table_clear(struct top_table *table, uint64_t second)
 		memset(entry->seconds[second % TOP_SECONDS], 0, sizeof(entry->seconds[0]));
 		memset(entry->parts_ns[second % TOP_SECONDS], 0, sizeof(entry->parts_ns[0]));
 	}
+	if (table->count == TOP_ENTRIES_MAX)
+		make_room(table);
 }
 
 static void go_to_second(struct top_sums *sums, uint64_t second)
@@ -269,36 +272,46 @@ static void go_to_second(struct top_sums *sums, uint64_t second)
 		table_clear(&sums->classes, sums->second);
 		table_clear(&sums->locks, sums->second);
 		table_clear(&sums->threads, sums->second);
+		top_requests_clear(&sums->requests, sums->second);
+		top_stacks_clear(&sums->stacks, sums->second);
 		sums->events[sums->second % TOP_SECONDS] = 0;
-		sums->requests_by_second[sums->second % TOP_SECONDS] = 0;
+		sums->samples[sums->second % TOP_SECONDS] = 0;
 	}
 }
 
-void top_sums_add(struct top_sums *sums, const struct record *record, const struct top_names *names)
+static void call_add(struct top_sums *sums, const struct record *record,
+		     const struct top_names *names)
 {
 	double ns = (double)(record->end - record->start);
+	enum top_part part;
 
-	go_to_second(sums, record->end / SECOND_NS);
-	sums->events[sums->second % TOP_SECONDS]++;
-	if (record->type != RECORD_OP && record->type != RECORD_WAIT)
-		return;
 	class_add(sums, record, ns, names);
 	lock_add(sums, record, ns);
 	struct top_entry *thread = thread_add(sums, record, ns);
 
-	request_part(sums, thread, record);
-	request_look_at(sums, record, thread, names);
+	if (part_of(record, &part))
+		stack_add(sums, record, thread, part, ns);
+	if (top_requests_look_at(&sums->requests, &sums->stacks, record, thread_of(record),
+				 names->is_write(names->context, record->name), sums->second) &&
+	    thread)
+		thread->ident = record->ident;
+}
+
+void top_sums_add(struct top_sums *sums, const struct record *record, const struct top_names *names)
+{
+	go_to_second(sums, record->end / SECOND_NS);
+	sums->events[sums->second % TOP_SECONDS]++;
+	if (record->type == RECORD_SAMPLE)
+		sample_add(sums, record, entry_of(&sums->threads, record->name, 0, 0));
+	else if (record->type == RECORD_OP || record->type == RECORD_WAIT)
+		call_add(sums, record, names);
+	top_calls_add(&sums->calls, record);
 }
 
 void top_sums_tick(struct top_sums *sums, uint64_t now_ns)
 {
 	go_to_second(sums, now_ns / SECOND_NS);
-	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
-		struct top_connection *connection = &sums->connections[i];
-
-		if (connection->answered_ns && connection->answered_ns + ANSWER_SETTLES_NS < now_ns)
-			request_end(sums, connection);
-	}
+	top_requests_tick(&sums->requests, &sums->stacks, now_ns, sums->second);
 }
 
 /* --- views --- */
@@ -316,9 +329,14 @@ double top_view_seconds(const struct top_sums *sums, struct top_view view, uint6
 {
 	double now = (double)(now_ns % SECOND_NS) / (double)SECOND_NS;
 	double seconds = now * top_view_weight(sums, view, 0);
+	uint64_t first_age = sums->second - sums->since_second;
 
 	for (unsigned age = 1; age < TOP_SECONDS; age++)
 		seconds += top_view_weight(sums, view, age);
+	/* nothing was seen of the first one's begin */
+	if (first_age < TOP_SECONDS)
+		seconds -= top_view_weight(sums, view, (unsigned)first_age) *
+			   (double)(sums->since_ns % SECOND_NS) / (double)SECOND_NS;
 	return fmax(seconds, 0.01);
 }
 
@@ -342,7 +360,8 @@ struct top_sum top_sum_of(const struct top_sums *sums, const struct top_entry *e
 	return all;
 }
 
-static double weighted(const struct top_sums *sums, const double *by_second, struct top_view view)
+double top_weighted(const struct top_sums *sums, const double by_second[TOP_SECONDS],
+		    struct top_view view)
 {
 	double all = 0;
 
@@ -365,36 +384,23 @@ double top_part_of(const struct top_sums *sums, const struct top_entry *entry, e
 	return all;
 }
 
-double top_events_of(const struct top_sums *sums, struct top_view view)
+double top_stack_ns(const struct top_sums *sums, const struct top_stack *stack,
+		    enum top_share share, struct top_view view)
 {
-	return weighted(sums, sums->events, view);
+	double all = 0;
+
+	for (unsigned age = 0; age < TOP_SECONDS; age++)
+		if (top_view_weight(sums, view, age) > 0)
+			all += top_view_weight(sums, view, age) *
+			       (double)stack->ns[share][(sums->second - age) % TOP_SECONDS];
+	return all;
 }
 
-double top_requests_of(const struct top_sums *sums, struct top_view view)
+uint64_t top_view_since_ns(const struct top_sums *sums, struct top_view view, uint64_t now_ns)
 {
-	return weighted(sums, sums->requests_by_second, view);
-}
-
-static int compare_taken(const void *left, const void *right)
-{
-	const struct top_request *a = left, *b = right;
-
-	return (a->taken_ns < b->taken_ns) - (a->taken_ns > b->taken_ns);
-}
-
-struct top_request *top_requests_list(const struct top_sums *sums, struct top_view view,
-				      uint64_t now_ns, size_t *count)
-{
-	uint64_t all =
-		sums->request_count < TOP_REQUESTS_MAX ? sums->request_count : TOP_REQUESTS_MAX;
-	struct top_request *list = malloc((all ? all : 1) * sizeof(*list));
 	uint64_t seconds = view.seconds ? view.seconds : TOP_HALF_LIFE_S;
+	uint64_t first = now_ns / SECOND_NS + 1;
 
-	*count = 0;
-	for (uint64_t i = 0; list && i < all; i++)
-		if (sums->requests[i].end_ns + seconds * SECOND_NS >= now_ns)
-			list[(*count)++] = sums->requests[i];
-	if (list && *count)
-		qsort(list, *count, sizeof(*list), compare_taken);
-	return list;
+	first = first > seconds ? (first - seconds) * SECOND_NS : 0;
+	return first > sums->since_ns ? first : sums->since_ns;
 }

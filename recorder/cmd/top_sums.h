@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events of the last seconds, added up: by class, by lock, by thread, by request.
+ * Events of the last seconds, added up: by class, lock, thread, request, stack, and probed call.
  *
  * Times are nanoseconds of one clock. Sums are kept second by second for TOP_SECONDS. A view says
  * how much each second counts. One thread.
@@ -12,13 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format.h"
+#include "top_calls.h"
+#include "top_requests.h"
 
 enum {
-	TOP_SECONDS = 60,
-	TOP_ENTRIES_MAX = 4096,   /* of each table: what comes later is added to one more */
-	TOP_REQUESTS_MAX = 65536, /* the last ones, of which percentiles are made */
-	TOP_HALF_LIFE_S = 10      /* of the decaying view */
+	TOP_ENTRIES_MAX = 4096, /* of each table: what comes later is counted as left out */
+	TOP_HALF_LIFE_S = 10    /* of the decaying view */
 };
 
 struct top_sum {
@@ -30,15 +29,14 @@ struct top_sum {
 /* The series of a lock's entry; others have the first one only. */
 enum top_series { TOP_TAKEN, TOP_WAITED, TOP_SERIES };
 
-/* The sorts of time of a thread, and of a request. */
-enum top_part { TOP_IO, TOP_POLL, TOP_SLEEP, TOP_LOCK, TOP_OTHER, TOP_PARTS };
-
 struct top_entry {
 	/* A class: type and what, name, caller. A lock: its address. A thread: its index. */
 	uint64_t key[3];
-	uint32_t ident; /* string: of a lock, or of a class that is one's; of a thread: the
+	uint32_t ident;      /* string: of a lock, or of a class that is one's; of a thread: the
 			 * connection that it serves; 0 = none */
-	uint32_t stack; /* one from which the class was called */
+	uint32_t stack;      /* one from which the class was called */
+	uint64_t sampled_ns; /* of a thread: its CPU time as of its last sample, 0 = none yet */
+	uint64_t queued_ns;  /* and its time in the run queue */
 	struct top_sum seconds[TOP_SECONDS][TOP_SERIES];
 	float parts_ns[TOP_SECONDS][TOP_PARTS]; /* of a thread */
 };
@@ -46,30 +44,21 @@ struct top_entry {
 struct top_table {
 	struct top_entry *entries;
 	size_t count;
-	uint32_t *places; /* by hash: entry + 1 */
+	uint32_t *places;  /* by hash: entry + 1 */
+	uint64_t left_out; /* events without an entry */
 };
-
-struct top_request {
-	uint64_t end_ns;
-	uint64_t taken_ns;
-	uint64_t parts_ns
-		[TOP_PARTS]; /* of its thread meanwhile; the rest is code and the run queue */
-	uint32_t ident;      /* connection; string */
-	uint32_t kind;       /* string, 0 = not known */
-	uint32_t thread;
-};
-
-struct top_connection;
 
 struct top_sums {
 	struct top_table classes, locks, threads;
-	struct top_request *requests; /* a ring */
-	uint64_t request_count;       /* all that ever ended */
-	struct top_connection *connections;
+	struct top_requests requests;
+	struct top_stacks stacks;
+	struct top_calls calls;
 	double events[TOP_SECONDS];
-	double requests_by_second[TOP_SECONDS];
+	double samples[TOP_SECONDS];
 	uint64_t second; /* the one that is being filled */
 	uint64_t since_second;
+	uint64_t since_ns;
+	uint64_t sample_ns; /* CPU time from one sample to the next, about; 0 = not known */
 };
 
 /* Meanings of ids of the recording. */
@@ -98,10 +87,10 @@ struct top_sum top_sum_of(const struct top_sums *, const struct top_entry *, enu
 			  struct top_view);
 double top_part_of(const struct top_sums *, const struct top_entry *, enum top_part,
 		   struct top_view);
-double top_events_of(const struct top_sums *, struct top_view);
-double top_requests_of(const struct top_sums *, struct top_view);
-/* Those that ended in the view's seconds, the slowest first; the caller frees the list. */
-struct top_request *top_requests_list(const struct top_sums *, struct top_view, uint64_t now_ns,
-				      size_t *count);
+double top_weighted(const struct top_sums *, const double by_second[TOP_SECONDS], struct top_view);
+double top_stack_ns(const struct top_sums *, const struct top_stack *, enum top_share,
+		    struct top_view);
+/* When the view begins. */
+uint64_t top_view_since_ns(const struct top_sums *, struct top_view, uint64_t now_ns);
 
 #endif

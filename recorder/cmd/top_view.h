@@ -5,10 +5,21 @@
 #ifndef WCPROF_TOP_VIEW_H
 #define WCPROF_TOP_VIEW_H
 
+#include "top_control.h"
 #include "top_cpu.h"
 #include "top_labels.h"
+#include "top_whatif.h"
 
-enum top_kind { TOP_CLASSES, TOP_LOCKS, TOP_REQUESTS, TOP_THREADS, TOP_WHATIF, TOP_KINDS };
+enum top_kind {
+	TOP_CLASSES,
+	TOP_LOCKS,
+	TOP_REQUESTS,
+	TOP_THREADS,
+	TOP_WHATIF,
+	TOP_ICICLE,
+	TOP_PROBES,
+	TOP_KINDS
+};
 
 enum top_style { TOP_PLAIN, TOP_TITLE, TOP_HEADING, TOP_WARNING };
 
@@ -35,12 +46,17 @@ struct top_state {
 	uint64_t now_ns;
 	struct top_view view;
 	unsigned columns;   /* of a line */
+	unsigned picture;   /* which icicle, below top_icicle_count() */
 	const char *filter; /* a part of a row's name; "" = all rows */
 	const char *status; /* the last answer to STATUS; NULL = none */
 	const char *note;   /* the last change, as a sentence; "" = none */
-	const char *whatif; /* lines of the last answer; NULL = there is none yet */
-	uint64_t whatif_ns; /* when that was asked */
+	const struct top_cost *cost;
+	double own_cpu;     /* of a CPU, that top takes itself */
+	const char *probes; /* the last answer to PROBES; NULL = none */
+	const struct top_whatif *whatif;
+	bool is_whatif_wanted; /* by who reads JSON */
 	bool is_frozen;
+	bool is_being_dumped; /* the frozen window, and d must wait */
 	bool has_ended;
 };
 
@@ -56,7 +72,8 @@ struct top_waiting_list {
 	struct top_waiting *rows;
 	size_t count;
 };
-bool top_waiting_find(struct top_waiting_list *, const struct top_reader *);
+/* None of a frozen view: that was at another moment. */
+bool top_waiting_find(struct top_waiting_list *, const struct top_state *);
 void top_waiting_free(struct top_waiting_list *);
 
 /* Lines above each table; then a table with at most so many rows. */
@@ -64,5 +81,52 @@ void top_view_head(const struct top_state *, struct top_lines *);
 void top_view_table(const struct top_state *, enum top_kind, size_t rows, struct top_lines *);
 /* top_json.c. Everything as one object, a line. */
 void top_view_json(const struct top_state *, size_t rows);
+
+/* --- for the files of the view --- */
+
+void top_line_add(struct top_lines *, enum top_style, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* "12.3 ms", in 8 columns; "4.5k". */
+enum { TOP_WORD_BYTES = 16 };
+const char *top_time_text(double ns, char to[TOP_WORD_BYTES]);
+const char *top_rate_text(double rate, char to[TOP_WORD_BYTES]);
+/* Whether the filter lets a row of that name through. */
+bool top_is_wanted(const struct top_state *, const char *name);
+const struct top_waiting *top_waiting_at(const struct top_waiting_list *, uint64_t address);
+const struct top_entry *top_thread_entry(const struct top_state *, uint32_t number);
+
+/* top_tables.c. Of the view, the most time first; the caller frees the list. Classes of one name
+ * are one: they were called from several places of one function. */
+struct top_class {
+	char name[TOP_LABEL_BYTES];
+	const char *kind;
+	struct top_sum sum;
+};
+struct top_class *top_classes_of(const struct top_state *, size_t *count);
+/* Locks that were taken or waited for, those first that were waited for the longest. */
+struct top_row {
+	const struct top_entry *entry;
+	double key;
+};
+struct top_row *top_locks_of(const struct top_state *, size_t *count);
+void top_table_classes(const struct top_state *, size_t rows, struct top_lines *);
+void top_table_locks(const struct top_state *, size_t rows, struct top_lines *);
+void top_table_requests(const struct top_state *, size_t rows, struct top_lines *);
+void top_table_threads(const struct top_state *, size_t rows, struct top_lines *);
+void top_table_probes(const struct top_state *, size_t rows, struct top_lines *);
+void top_table_whatif(const struct top_state *, size_t rows, struct top_lines *);
+/* "n=3 name=\"x\"": of a call, as far as they are known. */
+void top_values_text(const struct top_state *, uint64_t op, char *to, size_t size);
+
+/* top_flames.c */
+void top_table_icicle(const struct top_state *, size_t rows, struct top_lines *);
+unsigned top_icicle_count(void);
+/* "running", "locks" */
+const char *top_activity_word(enum top_part);
+/* Names of a stack's functions, the outermost first, then the call and the lock: how many; "" where
+ * there is no room. */
+enum { TOP_FRAMES_MAX = STACK_FRAMES_MAX + 2 };
+size_t top_stack_names(const struct top_state *, const struct top_stack *,
+		       char names[TOP_FRAMES_MAX][TOP_LABEL_BYTES]);
 
 #endif

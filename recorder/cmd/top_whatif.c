@@ -4,6 +4,7 @@
  */
 #include "top_whatif.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,20 +15,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "client.h"
 #include "cmd.h"
 #include "procfs.h"
+#include "top_dump.h"
 #include "try_analysis.h"
+#include "visible.h"
 
 #define EVERY_NS UINT64_C(5000000000)
-enum { ANSWER_BYTES = 65536 };
+enum { ANSWER_BYTES = 65536, WITHHELD = 3 /* of wcprof-analyze */ };
+/* The analyzer takes some seconds for these, and the dump has 300 MB. */
+static const double events_most = 2e6;
 
-void top_whatif_begin(struct top_whatif *whatif)
+void top_whatif_begin(struct top_whatif *whatif, const char *directory)
 {
-	*whatif = (struct top_whatif){ .child = 0 };
-	strcpy(whatif->directory, "/tmp/wcprof-top-XXXXXX");
-	if (!mkdtemp(whatif->directory))
-		whatif->directory[0] = '\0';
+	*whatif = (struct top_whatif){ .directory = directory };
 }
 
 void top_whatif_end(struct top_whatif *whatif)
@@ -36,72 +37,87 @@ void top_whatif_end(struct top_whatif *whatif)
 		kill(whatif->child, SIGKILL);
 		waitpid(whatif->child, NULL, 0);
 	}
-	if (whatif->directory[0])
-		cmd_remove_directory(whatif->directory);
 	free(whatif->answer);
-	*whatif = (struct top_whatif){ .child = 0 };
+	*whatif = (struct top_whatif){ .directory = "" };
 }
 
-static int write_dump(void *context, const char *bytes, size_t count)
+/* In the child. The answer is a report's first screen, whatever it says: also that answers are
+ * withheld, and why. */
+static _Noreturn void answer(const char *directory, const char *socket, uint64_t last_ns)
 {
-	return count == 0 || fwrite(bytes, 1, count, context) == count ? 0 : -1;
-}
-
-/* In the child. The answer is a report's first screen, whatever it says. */
-static _Noreturn void answer(const char *directory, const char *socket)
-{
-	char dump[96], report[512];
+	char dump[TOP_PATH_BYTES], report[512];
 	const struct sched_param idle = { 0 };
+	int error, output;
 
-	snprintf(dump, sizeof(dump), "%s/dump.jsonl", directory);
-	snprintf(report, sizeof(report), "%s/report.new", directory);
+	snprintf(dump, sizeof(dump), "%s/window.jsonl", directory);
+	snprintf(report, sizeof(report), "%s/report", directory);
 	(void)sched_setscheduler(0, SCHED_IDLE, &idle);
 	(void)setpriority(PRIO_PROCESS, 0, 19);
-	FILE *file = fopen(dump, "we");
-
-	if (!file || client_dump(socket, false, write_dump, file) != 0 || fclose(file) != 0)
-		_exit(1);
-	int output = open(report, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
+	output = open(report, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	if (output < 0 || dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)
-		_exit(1);
+		_exit(CMD_FAILED);
+	error = top_dump_write(dump, socket, last_ns);
+	if (error != 0) {
+		(void)cmd_fail("no dump of the window: %s", strerror(-error));
+		_exit(CMD_FAILED);
+	}
 	try_analysis_program(report, sizeof(report));
 	execlp(report, "wcprof-analyze", dump, (char *)NULL);
+	(void)cmd_fail("wcprof-analyze: %s", strerror(errno));
 	_exit(CMD_NOT_FOUND);
 }
 
 static char *read_report(const struct top_whatif *whatif)
 {
-	char path[96];
+	char path[TOP_PATH_BYTES];
 	char *text = malloc(ANSWER_BYTES);
 
-	snprintf(path, sizeof(path), "%s/report.new", whatif->directory);
+	snprintf(path, sizeof(path), "%s/report", whatif->directory);
 	if (text && procfs_read_file(path, text, ANSWER_BYTES) > 0)
 		return text;
 	free(text);
 	return NULL;
 }
 
-void top_whatif_tick(struct top_whatif *whatif, const char *socket, uint64_t now_ns)
+/* A report that says that answers are withheld is one, too. */
+static void take_answer(struct top_whatif *whatif, int status)
+{
+	char *text = read_report(whatif);
+
+	whatif->child = 0;
+	if (text && WIFEXITED(status) &&
+	    (WEXITSTATUS(status) == CMD_DONE || WEXITSTATUS(status) == WITHHELD)) {
+		free(whatif->answer);
+		whatif->answer = text;
+		whatif->answer_ns = whatif->asked_ns;
+		whatif->answer_last_ns = whatif->last_ns;
+		whatif->problem[0] = '\0';
+		return;
+	}
+	snprintf(whatif->problem, sizeof(whatif->problem), "no answer: %.*s",
+		 text ? (int)strcspn(text, "\n") : 40,
+		 text ? visible(text) : "the analyzer has said nothing");
+	free(text);
+}
+
+void top_whatif_tick(struct top_whatif *whatif, const char *socket, uint64_t now_ns,
+		     uint64_t last_ns, double events_per_s)
 {
 	int status;
 
 	if (!whatif->directory[0])
 		return;
-	if (whatif->child > 0 && waitpid(whatif->child, &status, WNOHANG) == whatif->child) {
-		char *text = read_report(whatif);
-
-		whatif->child = 0;
-		if (text) {
-			free(whatif->answer);
-			whatif->answer = text;
-			whatif->answer_ns = whatif->asked_ns;
-		}
-	}
+	if (whatif->child > 0 && waitpid(whatif->child, &status, WNOHANG) == whatif->child)
+		take_answer(whatif, status);
 	if (whatif->child > 0 || (whatif->asked_ns && now_ns < whatif->asked_ns + EVERY_NS))
 		return;
+	if (events_per_s * (double)last_ns / 1e9 > events_most)
+		last_ns = (uint64_t)(events_most / events_per_s * 1e9);
 	whatif->asked_ns = now_ns;
+	whatif->last_ns = last_ns;
 	whatif->child = fork();
 	if (whatif->child == 0)
-		answer(whatif->directory, socket);
+		answer(whatif->directory, socket, last_ns);
+	if (whatif->child < 0)
+		whatif->child = 0;
 }

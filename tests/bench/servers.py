@@ -3,13 +3,13 @@
 """What recording adds to real servers: CPU time of a request, and the latency of requests
 during dumps and at the edges of windows.
 
-Each server runs four times at once: alone, with the library in it and recording off, on, and on with 99 samples a
-second. The same load goes to one after the other, in an order that changes with each round, so that a slower minute of
-the machine is in all of them. Counted is the CPU time of the whole process tree, the control thread's too, while it is
-under load; what was recorded is dumped between loads, which is not counted. A ratio is the mean over rounds of the
-ratio within one, with its standard error. Rounds go on until all errors are below 0.5%: how many that took is in the
-last column, with a `>` where it was not reached. A server that is not installed is left out, and named. B is the build
-directory.
+Each server runs five times at once: alone, with the library in it and recording off, on, on with 99 samples a second,
+and on while wcprof top watches its first process. The same load goes to one after the other, in an order that changes
+with each round, so that a slower minute of the machine is in all of them. Counted is the CPU time of the whole process
+tree, the control thread's too, while it is under load; what was recorded is dumped between loads, which is not
+counted. A ratio is the mean over rounds of the ratio within one, with its standard error. Rounds go on until all
+errors are below 0.5%: how many that took is in the last column, with a `>` where it was not reached. A server that is
+not installed is left out, and named. B is the build directory.
 """
 import argparse
 import contextlib
@@ -35,7 +35,8 @@ WARM_ROUNDS, LEAST_ROUNDS, DISTURBED_ROUNDS = 2, 6, 8
 WINDOW_S = 1.0  # of CPU time that a load should take
 SURE = 0.005
 ON = {"LD_PRELOAD": LIBRARY, "WCPROF_ENABLE": "1", "WCPROF_MAX_EVENTS": "4000000"}
-MODES = {"alone": {}, "off": {"LD_PRELOAD": LIBRARY}, "on": ON, "sampled": dict(ON, WCPROF_SAMPLE_HZ="99")}
+MODES = {"alone": {}, "off": {"LD_PRELOAD": LIBRARY}, "on": ON, "sampled": dict(ON, WCPROF_SAMPLE_HZ="99"),
+         "watched": ON}
 POSTGRES = (["/usr/lib/postgresql"] + glob.glob("/usr/lib/postgresql/*/bin"))[-1]
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -102,7 +103,8 @@ class Server:
             self.port = free.getsockname()[1]
         self.home = tempfile.mkdtemp(dir=here)
         self.own = dict(environment, WCPROF_DIR=f"{self.home}/run", **MODES[mode])
-        self.is_recording = mode in ("on", "sampled")
+        self.is_recording = mode in ("on", "sampled", "watched")
+        self.is_watched = mode == "watched"
         os.mkdir(self.own["WCPROF_DIR"], 0o700)
         self.prepare()
         if self.user:
@@ -128,13 +130,26 @@ class Server:
 
     def seconds_of(self, requests):
         """CPU time of so many requests."""
-        before = cpu_seconds(self.process.pid)
-        self.load(requests)
-        taken = cpu_seconds(self.process.pid) - before
+        with self.watched():
+            before = cpu_seconds(self.process.pid)
+            self.load(requests)
+            taken = cpu_seconds(self.process.pid) - before
         if self.is_recording:
             subprocess.run([WCPROF, "dump", "--tree", "-q", "-o", "/dev/null", str(self.process.pid)], env=self.own,
                            check=True, stdout=subprocess.DEVNULL)
         return taken
+
+    @contextlib.contextmanager
+    def watched(self):
+        """While wcprof top looks, if it is to."""
+        command = [WCPROF, "top", "--json", str(self.process.pid)] if self.is_watched else ["cat"]
+        with subprocess.Popen(command, env=self.own, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as top:
+            if self.is_watched:
+                top.stdout.readline()
+            # what it says is not to hold it up
+            with subprocess.Popen(["cat"], stdin=top.stdout, stdout=subprocess.DEVNULL):
+                yield
+                top.terminate()
 
     def stop(self):
         self.process.send_signal(self.end)

@@ -57,7 +57,7 @@ static size_t read_all(void)
 
 START_TEST(a_dump_that_was_read_is_not_in_the_next)
 {
-	ck_assert_int_eq(handout_dump(&client, true, false), 0);
+	ck_assert_int_eq(handout_dump(&client, true, false, 0), 0);
 	ck_assert(client.is_dumping && handout_is_busy());
 	ck_assert_uint_gt(read_all(), 100000);
 	while (handout_is_busy())
@@ -71,7 +71,7 @@ START_TEST(unless_it_is_not_to_be_flushed)
 {
 	uint64_t pending = snapshot_pending(recorder_arena);
 
-	ck_assert_int_eq(handout_dump(&client, false, false), 0);
+	ck_assert_int_eq(handout_dump(&client, false, false, 0), 0);
 	read_all();
 	while (handout_is_busy())
 		handout_poll(0);
@@ -83,7 +83,7 @@ START_TEST(a_reader_that_goes_away_has_nothing)
 {
 	uint64_t pending = snapshot_pending(recorder_arena);
 
-	ck_assert_int_eq(handout_dump(&client, true, false), 0);
+	ck_assert_int_eq(handout_dump(&client, true, false, 0), 0);
 	handout_continue();
 	close(reader);
 	for (int i = 0; i < 1000 && handout_is_busy(); i++)
@@ -108,7 +108,7 @@ START_TEST(a_reader_may_say_when_it_has_kept_it)
 {
 	uint64_t pending = snapshot_pending(recorder_arena);
 
-	ck_assert_int_eq(handout_dump(&client, true, true), 0);
+	ck_assert_int_eq(handout_dump(&client, true, true, 0), 0);
 	read_all();
 	handout_poll(0);
 	ck_assert(handout_is_busy() && handout_is_waiting(&client));
@@ -127,8 +127,8 @@ START_TEST(one_at_a_time)
 {
 	static struct client other = { .fd = -1 };
 
-	ck_assert_int_eq(handout_dump(&client, true, false), 0);
-	ck_assert_int_eq(handout_dump(&other, true, false), -EBUSY);
+	ck_assert_int_eq(handout_dump(&client, true, false, 0), 0);
+	ck_assert_int_eq(handout_dump(&other, true, false, 0), -EBUSY);
 	ck_assert(!other.is_dumping);
 	ck_assert_int_eq(handout_stacks(&other), 0);
 	ck_assert(handout_is_asking(&other) && handout_is_waiting(&other));

@@ -71,7 +71,8 @@ static const struct {
 	/* 28 */
 	{ "SET color=red",
 	  "ERR argument \"color\" is no key of SET, which takes "
-	  "budget|lease_s|thread|port|flows|holds|stacks|sample_hz|sample_when|min_io_ns|peek\n" },
+	  "keep_s|budget|lease_s|thread|port|flows|holds|stacks|sample_hz|sample_when|min_io_ns|"
+	  "peek\n" },
 	/* 29 */ { "PING x=1", "ERR argument \"x\" is no key of PING, which takes none\n" },
 	/* 30 */ { "SET \x01\x1b=1", "ERR argument \"\\u0001\\u001b\" is no key of SET" },
 	/* 31 */ { "ENABLE sample_hz=0", "OK {\"pid\":" },
@@ -81,6 +82,10 @@ static const struct {
 	/* 35 */
 	{ "SET sample_when=reqest", "ERR argument sample_when is a condition as wcprof-enable(1) "
 				    "has them: \"reqest\" at byte 1 is none of request, " },
+	/* 36 */ { "DUMP last_ms=10", "ERR argument " },
+	/* 37 */ { "DUMP flush=0 last_ms=0", "ERR argument " },
+	/* 38 */ { "DUMP flush=0 last_ms=1x", "ERR argument " },
+	/* 39 */ { "DUMP flush=0 last_ms=10", "ERR nothing " },
 };
 
 START_TEST(a_line_has_one_answer)

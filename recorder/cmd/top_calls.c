@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls of probed functions; top_calls.h has the contract.
+ *
+ * Values are written before their call has ended, and have its number.
+ */
+#include "top_calls.h"
+
+#include <stdlib.h>
+
+bool top_calls_begin(struct top_calls *calls)
+{
+	*calls = (struct top_calls){
+		.ring = calloc(TOP_CALLS_MAX, sizeof(*calls->ring)),
+		.values = calloc(TOP_CALLS_MAX, sizeof(*calls->values)),
+	};
+	return calls->ring && calls->values;
+}
+
+void top_calls_end(struct top_calls *calls)
+{
+	free(calls->ring);
+	free(calls->values);
+	*calls = (struct top_calls){ .count = 0 };
+}
+
+void top_calls_add(struct top_calls *calls, const struct record *record)
+{
+	if (record->type == RECORD_OP && record->what == KIND_OP_USER)
+		calls->ring[calls->count++ % TOP_CALLS_MAX] =
+			(struct top_call){ .end_ns = record->end,
+					   .taken_ns = record->end - record->start,
+					   .op = record->id,
+					   .name = record->name };
+	else if (record->type == RECORD_LINK && record->what == LINK_VALUE)
+		calls->values[calls->value_count++ % TOP_CALLS_MAX] =
+			(struct top_value){ .op = record->parent,
+					    .bits = record->value,
+					    .name = record->ident,
+					    .type = record->count };
+}
+
+static int compare_calls(const void *left, const void *right)
+{
+	const struct top_call *a = left, *b = right;
+
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	return (a->taken_ns > b->taken_ns) - (a->taken_ns < b->taken_ns);
+}
+
+static int compare_sums(const void *left, const void *right)
+{
+	const struct top_call_sum *a = left, *b = right;
+	uint64_t one = a->p50_ns * a->count, two = b->p50_ns * b->count;
+
+	if (one != two)
+		return one < two ? 1 : -1;
+	return (a->name > b->name) - (a->name < b->name);
+}
+
+static struct top_call *calls_since(const struct top_calls *calls, uint64_t since_ns, size_t *count)
+{
+	uint64_t all = calls->count < TOP_CALLS_MAX ? calls->count : TOP_CALLS_MAX;
+	struct top_call *list = malloc((all ? all : 1) * sizeof(*list));
+
+	*count = 0;
+	for (uint64_t i = 0; list && i < all; i++)
+		if (calls->ring[i].end_ns >= since_ns)
+			list[(*count)++] = calls->ring[i];
+	if (list && *count)
+		qsort(list, *count, sizeof(*list), compare_calls);
+	return list;
+}
+
+/* Of calls of one name, the fastest first. */
+static struct top_call_sum sum_of(const struct top_call *calls, size_t count)
+{
+	const struct top_call *last = &calls[count - 1];
+
+	return (struct top_call_sum){ .name = calls->name,
+				      .count = count,
+				      .p50_ns = calls[count / 2].taken_ns,
+				      .p95_ns = calls[count - 1 - count / 20].taken_ns,
+				      .p99_ns = calls[count - 1 - count / 100].taken_ns,
+				      .most_ns = last->taken_ns,
+				      .slowest = last->op };
+}
+
+struct top_call_sum *top_calls_list(const struct top_calls *calls, uint64_t since_ns, size_t *count)
+{
+	struct top_call_sum *sums = malloc(TOP_NAMES_MAX * sizeof(*sums));
+	size_t all, end;
+	struct top_call *list = calls_since(calls, since_ns, &all);
+
+	*count = 0;
+	for (size_t i = 0; sums && list && i < all && *count < TOP_NAMES_MAX; i = end) {
+		for (end = i; end < all && list[end].name == list[i].name;)
+			end++;
+		sums[(*count)++] = sum_of(&list[i], end - i);
+	}
+	if (sums && *count)
+		qsort(sums, *count, sizeof(*sums), compare_sums);
+	free(list);
+	return sums;
+}
+
+size_t top_calls_values(const struct top_calls *calls, uint64_t op, struct top_value *to,
+			size_t most)
+{
+	uint64_t kept = calls->value_count < TOP_CALLS_MAX ? calls->value_count : TOP_CALLS_MAX;
+	size_t count = 0;
+
+	for (uint64_t i = calls->value_count - kept; i < calls->value_count && count < most; i++)
+		if (calls->values[i % TOP_CALLS_MAX].op == op)
+			to[count++] = calls->values[i % TOP_CALLS_MAX];
+	return count;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ops that the program declares, and calls of probed functions: how long each took, and what it got
+ * and returned. One thread.
+ */
+#ifndef WCPROF_TOP_CALLS_H
+#define WCPROF_TOP_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format.h"
+
+enum {
+	TOP_CALLS_MAX = 65536, /* the last ones, of all names */
+	TOP_NAMES_MAX = 256    /* of which there are tables */
+};
+
+struct top_call {
+	uint64_t end_ns;
+	uint64_t taken_ns;
+	uint64_t op;
+	uint32_t name; /* string */
+};
+
+/* A value of the call `op`; as the LINK_VALUE of it has them. */
+struct top_value {
+	uint64_t op;
+	uint64_t bits;
+	uint32_t name; /* string: the argument's */
+	uint32_t type; /* enum probe_type */
+};
+
+struct top_calls {
+	struct top_call *ring;
+	struct top_value *values; /* a ring, too */
+	uint64_t count;           /* all that ever ended */
+	uint64_t value_count;
+};
+
+/* The calls of one name. */
+struct top_call_sum {
+	uint32_t name;
+	size_t count;
+	uint64_t p50_ns, p95_ns, p99_ns, most_ns;
+	uint64_t slowest; /* op */
+};
+
+/* False: there is no memory. */
+bool top_calls_begin(struct top_calls *);
+void top_calls_end(struct top_calls *);
+void top_calls_add(struct top_calls *, const struct record *);
+/* Of those that ended since then, those that took the most time in all first; the caller frees the
+ * list. */
+struct top_call_sum *top_calls_list(const struct top_calls *, uint64_t since_ns, size_t *count);
+/* The values of a call, in the order of its arguments; how many. */
+size_t top_calls_values(const struct top_calls *, uint64_t op, struct top_value *to, size_t most);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Probes of top: wcprof probe does the work, as a process of its own, as it may have to read much
+ * debug information. top_session.h has the contract.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "top_session.h"
+#include "visible.h"
+
+enum { PRIORITY = 19 };
+
+static _Noreturn void run(const struct top *top, const char *text, bool is_removal, int output)
+{
+	char pid[16];
+	const char *arguments[] = { "wcprof", "probe", is_removal ? "--remove" : pid,
+				    text,     NULL,    NULL };
+
+	snprintf(pid, sizeof(pid), "%d", (int)top->target.pid);
+	if (is_removal)
+		arguments[4] = pid;
+	(void)setpriority(PRIO_PROCESS, 0, PRIORITY);
+	if (dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0)
+		execv("/proc/self/exe", (char *const *)(const void *)arguments);
+	_exit(CMD_NOT_FOUND);
+}
+
+void top_probe(struct top *top, const char *text, bool is_removal)
+{
+	int pipe_fds[2];
+
+	if (top->prober > 0) {
+		snprintf(top->note, sizeof(top->note), "the probe before is still being put in");
+		return;
+	}
+	if (!text[0] || text[0] == '-' || pipe2(pipe_fds, O_CLOEXEC) != 0)
+		return;
+	top->prober = fork();
+	if (top->prober == 0)
+		run(top, text, is_removal, pipe_fds[1]);
+	close(pipe_fds[1]);
+	top->prober_fd = pipe_fds[0];
+	if (top->prober < 0) {
+		close(pipe_fds[0]);
+		top->prober = 0;
+		return;
+	}
+	snprintf(top->note, sizeof(top->note), "%.150s: being looked up", visible(text));
+}
+
+/* Of several lines, the last that says something: of one probe there is one. */
+void top_probe_tick(struct top *top)
+{
+	char said[4096];
+	size_t used = 0;
+	ssize_t got;
+
+	if (top->prober <= 0 || waitpid(top->prober, NULL, WNOHANG) != top->prober)
+		return;
+	while ((got = read(top->prober_fd, said + used, sizeof(said) - 1 - used)) > 0)
+		used += (size_t)got;
+	close(top->prober_fd);
+	top->prober = 0;
+	said[used] = '\0';
+	while (used > 0 && said[used - 1] == '\n')
+		said[--used] = '\0';
+	char *line = strrchr(said, '\n');
+
+	line = line ? line + 1 : said;
+	/* "wcprof: 123 server: " is known */
+	char *rest = strstr(line, top->target.name);
+
+	if (rest && strncmp(rest + strlen(top->target.name), ": ", 2) == 0)
+		line = rest + strlen(top->target.name) + 2;
+	snprintf(top->note, sizeof(top->note), "%.500s", visible(line));
+	top_control_ask_probes(&top->control);
+}
+
+void top_probe_end(struct top *top)
+{
+	if (top->prober <= 0)
+		return;
+	kill(top->prober, SIGKILL);
+	waitpid(top->prober, NULL, 0);
+	close(top->prober_fd);
+	top->prober = 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests to a server, as its calls show them. Those are slow that took longer than 95 of 100 of
+ * their kind did in the last seconds.
+ *
+ * A request begins when a server has read the first bytes of a question on a connection that it
+ * accepted. It ends with the last write there before the next question. So time in the kernel's
+ * queues before that is not in it. Calls, waits and samples of the thread that serves it are its
+ * parts. A thread serves the connection that it read from last.
+ *
+ * One thread.
+ */
+#ifndef WCPROF_TOP_REQUESTS_H
+#define WCPROF_TOP_REQUESTS_H
+
+#include "top_stacks.h"
+
+enum { TOP_REQUESTS_MAX = 65536 }; /* the last ones, of which percentiles are made */
+
+struct top_request {
+	uint64_t end_ns;
+	uint64_t taken_ns;
+	uint64_t parts_ns[TOP_PARTS]; /* the rest is code and the run queue */
+	uint32_t ident;               /* connection; string */
+	uint32_t kind;                /* string, 0 = not known */
+	uint32_t thread;
+	bool is_slow;
+};
+
+struct top_connection;
+struct top_threshold;
+
+struct top_requests {
+	struct top_request *ring;
+	uint64_t count; /* all that ever ended */
+	struct top_connection *connections;
+	uint32_t connection_count; /* idents below have been seen */
+	struct top_threshold *thresholds;
+	double by_second[TOP_SHARES][TOP_SECONDS];
+	double taken_ns[TOP_SHARES][TOP_SECONDS];
+};
+
+/* False: there is no memory. */
+bool top_requests_begin(struct top_requests *);
+void top_requests_end(struct top_requests *);
+
+/* A call on a connection, by a thread. True: the thread serves that connection from now on. */
+bool top_requests_look_at(struct top_requests *, struct top_stacks *, const struct record *,
+			  uint32_t thread, bool is_write, uint64_t second);
+/* Time of the thread that serves the connection `ident`, from a record: which is a part if it is
+ * one, else a sample's. `number`: its stack's, as top_stacks_find() has it. */
+void top_requests_part(struct top_requests *, const struct top_stacks *, uint32_t ident,
+		       const struct record *, enum top_part, uint32_t number, double ns);
+/* It is so late: requests that were answered have ended. */
+void top_requests_tick(struct top_requests *, struct top_stacks *, uint64_t now_ns,
+		       uint64_t second);
+/* That second begins anew. */
+void top_requests_clear(struct top_requests *, uint64_t second);
+/* Beyond that a request of the kind is slow; 0 = too few were seen. */
+uint64_t top_requests_threshold_ns(const struct top_requests *, uint32_t kind);
+
+/* Those that ended since then, the slowest first; the caller frees the list. */
+struct top_request *top_requests_list(const struct top_requests *, uint64_t since_ns,
+				      size_t *count);
+
+#endif

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables of top; top_view.h has the contract.
+ *
+ * Rows are the entries of a table that happened in the view, the most time first. Rates are by
+ * second of the view, however long that has been seen yet.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+#include "probe_code.h"
+#include "top_view.h"
+#include "visible.h"
+
+/* --- rows --- */
+
+static int compare_rows(const void *left, const void *right)
+{
+	const struct top_row *a = left, *b = right;
+
+	if (a->key != b->key)
+		return a->key < b->key ? 1 : -1;
+	return (a->entry > b->entry) - (a->entry < b->entry);
+}
+
+struct top_row *top_locks_of(const struct top_state *state, size_t *count)
+{
+	const struct top_table *table = &state->sums->locks;
+	struct top_row *rows = malloc((table->count + 1) * sizeof(*rows));
+
+	*count = 0;
+	for (size_t i = 0; rows && i < table->count; i++) {
+		const struct top_entry *entry = &table->entries[i];
+		struct top_sum taken = top_sum_of(state->sums, entry, TOP_TAKEN, state->view);
+		struct top_sum waited = top_sum_of(state->sums, entry, TOP_WAITED, state->view);
+
+		if (taken.count + waited.count > 0)
+			rows[(*count)++] = (struct top_row){ entry, waited.ns * 1e6 + taken.ns };
+	}
+	if (rows && *count)
+		qsort(rows, *count, sizeof(*rows), compare_rows);
+	return rows;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	const struct top_class *a = left, *b = right;
+	int order = strcmp(a->name, b->name);
+
+	return order ? order : strcmp(a->kind, b->kind);
+}
+
+static int compare_times(const void *left, const void *right)
+{
+	const struct top_class *a = left, *b = right;
+
+	if (a->sum.ns != b->sum.ns)
+		return a->sum.ns < b->sum.ns ? 1 : -1;
+	return compare_names(left, right);
+}
+
+/* Of a list in the order of names; how many are left. */
+static size_t merge(struct top_class *classes, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct top_class *last = kept ? &classes[kept - 1] : NULL;
+
+		if (!last || compare_names(last, &classes[i]) != 0) {
+			classes[kept++] = classes[i];
+			continue;
+		}
+		last->sum.count += classes[i].sum.count;
+		last->sum.ns += classes[i].sum.ns;
+		last->sum.max_ns = fmax(last->sum.max_ns, classes[i].sum.max_ns);
+	}
+	return kept;
+}
+
+struct top_class *top_classes_of(const struct top_state *state, size_t *count)
+{
+	const struct top_table *table = &state->sums->classes;
+	struct top_class *classes = malloc((table->count + 1) * sizeof(*classes));
+
+	*count = 0;
+	for (size_t i = 0; classes && i < table->count; i++) {
+		const struct top_entry *entry = &table->entries[i];
+		struct top_class *class = &classes[*count];
+
+		class->sum = top_sum_of(state->sums, entry, TOP_TAKEN, state->view);
+		if (!(class->sum.count > 0))
+			continue;
+		top_labels_class(state->labels, entry, class->name, sizeof(class->name));
+		class->kind = top_labels_kind(entry);
+		++*count;
+	}
+	if (classes && *count) {
+		qsort(classes, *count, sizeof(*classes), compare_names);
+		*count = merge(classes, *count);
+		qsort(classes, *count, sizeof(*classes), compare_times);
+	}
+	return classes;
+}
+
+/* Columns for names: the numbers have the others. */
+static int name_width(const struct top_state *state)
+{
+	enum { NUMBERS = 50, LEAST = 20, MOST = 100 };
+	int columns = (int)state->columns - NUMBERS;
+
+	return columns < LEAST ? LEAST : columns > MOST ? MOST : columns;
+}
+
+void top_table_classes(const struct top_state *state, size_t most, struct top_lines *lines)
+{
+	double seconds = top_view_seconds(state->sums, state->view, state->now_ns);
+	size_t count, shown = 0;
+	struct top_class *classes = top_classes_of(state, &count);
+	int wide = name_width(state);
+
+	top_line_add(lines, TOP_HEADING, "%-*s %-6s %8s %10s %10s %10s", wide, "CLASS", "KIND",
+		     "PER S", "TIME/S", "MEAN", "MAX");
+	for (size_t i = 0; i < count && shown < most; i++) {
+		const struct top_class *class = &classes[i];
+		char rate[16], time[16], mean[16], max[16];
+
+		if (!top_is_wanted(state, class->name))
+			continue;
+		shown++;
+		top_line_add(lines, TOP_PLAIN, "%-*.*s %-6s %8s %10s %10s %10s", wide, wide,
+			     class->name, class->kind,
+			     top_rate_text(class->sum.count / seconds, rate),
+			     top_time_text(class->sum.ns / seconds, time),
+			     top_time_text(class->sum.ns / class->sum.count, mean),
+			     top_time_text(class->sum.max_ns, max));
+	}
+	free(classes);
+}
+
+static void holder_text(const struct top_state *state, const struct top_waiting *now, char *to,
+			size_t size)
+{
+	const struct top_cpu_thread *thread =
+		now && now->holder ? top_cpu_find(state->cpu, now->holder) : NULL;
+	char held[16];
+
+	if (!now || !now->holder)
+		snprintf(to, size, "-");
+	else
+		snprintf(to, size, "%s %d, %s", thread ? visible(thread->name) : "?",
+			 (int)now->holder, top_time_text((double)now->held_ns, held));
+}
+
+void top_table_locks(const struct top_state *state, size_t most, struct top_lines *lines)
+{
+	double seconds = top_view_seconds(state->sums, state->view, state->now_ns);
+	size_t count, shown = 0;
+	struct top_row *rows = top_locks_of(state, &count);
+	struct top_waiting_list waiting;
+
+	(void)top_waiting_find(&waiting, state);
+	top_line_add(lines, TOP_HEADING, "%-26s %8s %8s %9s %9s %9s %4s %s", "LOCK", "TAKEN/S",
+		     "WAITED/S", "WAIT/S", "MAX WAIT", "HELD MEAN", "NOW", "HOLDER, SINCE");
+	for (size_t i = 0; i < count && shown < most; i++) {
+		const struct top_entry *entry = rows[i].entry;
+		struct top_sum taken = top_sum_of(state->sums, entry, TOP_TAKEN, state->view);
+		struct top_sum waited = top_sum_of(state->sums, entry, TOP_WAITED, state->view);
+		const struct top_waiting *now = top_waiting_at(&waiting, entry->key[0]);
+		char name[TOP_LABEL_BYTES], a[16], b[16], c[16], d[16], e[16], holder[80];
+
+		top_labels_lock(state->labels, entry->key[0], entry->ident, name, sizeof(name));
+		if (!top_is_wanted(state, name))
+			continue;
+		shown++;
+		holder_text(state, now, holder, sizeof(holder));
+		top_line_add(lines, TOP_PLAIN, "%-26.26s %8s %8s %9s %9s %9s %4u %s", name,
+			     top_rate_text(taken.count / seconds, a),
+			     top_rate_text(waited.count / seconds, b),
+			     top_time_text(waited.ns / seconds, c), top_time_text(waited.max_ns, d),
+			     top_time_text(taken.count > 0 ? taken.ns / taken.count : 0, e),
+			     now ? now->waiters : 0, holder);
+	}
+	if (!count)
+		top_line_add(lines, TOP_PLAIN,
+			     "no lock was waited for: h records the holds of all");
+	top_waiting_free(&waiting);
+	free(rows);
+}
+
+void top_table_requests(const struct top_state *state, size_t most, struct top_lines *lines)
+{
+	size_t count, shown = 0;
+	struct top_request *list = top_requests_list(
+		&state->sums->requests, top_view_since_ns(state->sums, state->view, state->now_ns),
+		&count);
+
+	top_line_add(lines, TOP_HEADING, "%9s %6s %9s %9s %9s %9s %9s %s", "TOOK", "AGO",
+		     "CPU+QUEUE", "IO", "LOCKS", "SLEEP", "OTHER", "KIND, CONNECTION");
+	for (size_t i = 0; list && i < count && shown < most; i++) {
+		const struct top_request *request = &list[i];
+		char name[TOP_LABEL_BYTES], kind[64] = "", a[16], b[16], c[16], d[16], e[16], f[16];
+		double parts = 0;
+
+		top_labels_string(state->labels, request->ident, name, sizeof(name));
+		if (request->kind)
+			top_labels_string(state->labels, request->kind, kind, sizeof(kind));
+		if (!top_is_wanted(state, name) && !top_is_wanted(state, kind))
+			continue;
+		shown++;
+		for (size_t p = 0; p < TOP_PARTS; p++)
+			parts += (double)request->parts_ns[p];
+		top_line_add(lines, TOP_PLAIN, "%9s %5.1fs %9s %9s %9s %9s %9s %s%s%s",
+			     top_time_text((double)request->taken_ns, a),
+			     (double)(state->now_ns - request->end_ns) / 1e9,
+			     top_time_text((double)request->taken_ns - parts, b),
+			     top_time_text((double)request->parts_ns[TOP_IO], c),
+			     top_time_text((double)request->parts_ns[TOP_LOCK], d),
+			     top_time_text((double)request->parts_ns[TOP_SLEEP], e),
+			     top_time_text((double)(request->parts_ns[TOP_POLL] +
+						    request->parts_ns[TOP_OTHER]),
+					   f),
+			     kind, kind[0] ? " " : "", name);
+	}
+	if (!count)
+		top_line_add(lines, TOP_PLAIN,
+			     "no requests seen: a question read on an accepted "
+			     "connection, and its answer");
+	free(list);
+}
+
+/* The entry of a thread, by the number that the arena has for it; NULL: it did nothing. */
+const struct top_entry *top_thread_entry(const struct top_state *state, uint32_t number)
+{
+	for (size_t i = 0; i < state->sums->threads.count; i++)
+		if (state->sums->threads.entries[i].key[0] == number)
+			return &state->sums->threads.entries[i];
+	return NULL;
+}
+
+static int compare_busy(const void *left, const void *right)
+{
+	const struct top_cpu_thread *const *a = left, *const *b = right;
+	double one = (*a)->run + (*a)->queued, two = (*b)->run + (*b)->queued;
+
+	if (one != two)
+		return one < two ? 1 : -1;
+	return ((*a)->tid > (*b)->tid) - ((*a)->tid < (*b)->tid);
+}
+
+void top_table_threads(const struct top_state *state, size_t most, struct top_lines *lines)
+{
+	double seconds = top_view_seconds(state->sums, state->view, state->now_ns);
+	const struct top_cpu_thread **order = malloc((state->cpu->count + 1) * sizeof(*order));
+	size_t shown = 0;
+
+	top_line_add(lines, TOP_HEADING, "%8s %-16s %6s %6s %6s %6s %6s %6s %6s", "TID", "THREAD",
+		     "CPU", "QUEUE", "IO", "POLL", "LOCKS", "SLEEP", "OTHER");
+	for (size_t i = 0; order && i < state->cpu->count; i++)
+		order[i] = &state->cpu->threads[i];
+	if (order)
+		qsort(order, state->cpu->count, sizeof(*order), compare_busy);
+	for (size_t i = 0; order && i < state->cpu->count && shown < most; i++) {
+		const struct top_cpu_thread *thread = order[i];
+		uint32_t number = top_reader_thread(state->reader, thread->tid);
+		const struct top_entry *entry = number ? top_thread_entry(state, number) : NULL;
+		double part[TOP_PARTS] = { 0 };
+
+		if (!top_is_wanted(state, thread->name))
+			continue;
+		shown++;
+		for (enum top_part p = 0; entry && p < TOP_PARTS; p++)
+			part[p] = 100 * top_part_of(state->sums, entry, p, state->view) /
+				  (seconds * 1e9);
+		top_line_add(lines, TOP_PLAIN,
+			     "%8d %-16.16s %5.1f%% %5.1f%% %5.1f%% %5.1f%% %5.1f%% %5.1f%% %5.1f%%",
+			     (int)thread->tid, visible(thread->name), 100 * thread->run,
+			     100 * thread->queued, part[TOP_IO], part[TOP_POLL], part[TOP_LOCK],
+			     part[TOP_SLEEP], part[TOP_OTHER]);
+	}
+	free(order);
+}
+
+void top_table_whatif(const struct top_state *state, size_t most, struct top_lines *lines)
+{
+	const struct top_whatif *whatif = state->whatif;
+	const char *text = whatif ? whatif->answer : NULL;
+
+	if (whatif && whatif->problem[0])
+		top_line_add(lines, TOP_WARNING, "%s", whatif->problem);
+	if (!text) {
+		top_line_add(lines, TOP_PLAIN,
+			     "the first answer is being worked out, for %.0f s, when nobody else "
+			     "wants a CPU",
+			     whatif && whatif->asked_ns && state->now_ns > whatif->asked_ns
+				     ? (double)(state->now_ns - whatif->asked_ns) / 1e9
+				     : 0);
+		return;
+	}
+	top_line_add(lines, TOP_HEADING, "WHAT WOULD A FIX BUY? in the %.1f s until %.0f s ago",
+		     (double)whatif->answer_last_ns / 1e9,
+		     (double)(state->now_ns - whatif->answer_ns) / 1e9);
+	for (size_t i = 0; *text && i < most; i++) {
+		size_t length = strcspn(text, "\n");
+
+		top_line_add(lines, TOP_PLAIN, "%.*s", (int)length, text);
+		text += length + (text[length] == '\n');
+	}
+}
+
+/* --- probes --- */
+
+static void value_text(const struct top_state *state, const struct top_value *value, char *to,
+		       size_t size)
+{
+	char name[TOP_LABEL_BYTES / 2], text[TOP_LABEL_BYTES / 2];
+
+	top_labels_string(state->labels, value->name, name, sizeof(name));
+	if (value->type == PROBE_STRING) {
+		top_labels_string(state->labels, (uint32_t)value->bits, text, sizeof(text));
+		snprintf(to, size, "%s=\"%s\"", name, text);
+	} else if (value->type == PROBE_SIGNED) {
+		snprintf(to, size, "%s=%" PRId64, name, (int64_t)value->bits);
+	} else {
+		snprintf(to, size,
+			 value->type == PROBE_HEXADECIMAL ? "%s=%#" PRIx64 : "%s=%" PRIu64, name,
+			 value->bits);
+	}
+}
+
+void top_values_text(const struct top_state *state, uint64_t op, char *to, size_t size)
+{
+	enum { VALUES_MAX = 8 };
+	struct top_value values[VALUES_MAX];
+	size_t count = top_calls_values(&state->sums->calls, op, values, VALUES_MAX);
+	size_t used = 0;
+
+	to[0] = '\0';
+	for (size_t i = 0; i < count && used < size; i++) {
+		char text[2 * TOP_LABEL_BYTES];
+
+		value_text(state, &values[i], text, sizeof(text));
+		used += (size_t)snprintf(to + used, size - used, "%s%s", i ? " " : "", text);
+	}
+}
+
+/* Of a probe that was not called in the window: that it is there, and what was left out. */
+static void quiet_probe(const struct top_state *state, const char *probe,
+			const struct top_call_sum *sums, size_t count, struct top_lines *lines)
+{
+	char name[TOP_LABEL_BYTES] = "", called[TOP_LABEL_BYTES];
+	uint64_t calls = 0, brief = 0, unmet = 0;
+
+	(void)client_string(probe, "name", name, sizeof(name));
+	(void)client_number(probe, "calls", &calls);
+	(void)client_number(probe, "brief", &brief);
+	(void)client_number(probe, "unmet", &unmet);
+	for (size_t i = 0; i < count; i++) {
+		top_labels_string(state->labels, sums[i].name, called, sizeof(called));
+		if (strcmp(called, name) == 0)
+			return;
+	}
+	if (top_is_wanted(state, name))
+		top_line_add(lines, TOP_PLAIN,
+			     "%s: none in the window; %" PRIu64 " calls before, %" PRIu64
+			     " of them too short and %" PRIu64 " not as the condition says",
+			     visible(name), calls, brief, unmet);
+}
+
+static void quiet_probes(const struct top_state *state, const struct top_call_sum *sums,
+			 size_t count, struct top_lines *lines)
+{
+	const char *at = state->probes ? client_array(state->probes, "probes") : NULL;
+	char *probe;
+
+	at = at ? at + 1 : NULL;
+	while (at && (probe = client_next(&at))) {
+		quiet_probe(state, probe, sums, count, lines);
+		free(probe);
+	}
+}
+
+void top_table_probes(const struct top_state *state, size_t most, struct top_lines *lines)
+{
+	double seconds = top_view_seconds(state->sums, state->view, state->now_ns);
+	size_t count, shown = 0, before = lines->count;
+	struct top_call_sum *sums =
+		top_calls_list(&state->sums->calls,
+			       top_view_since_ns(state->sums, state->view, state->now_ns), &count);
+	int wide = name_width(state) / 2 + 10;
+
+	top_line_add(lines, TOP_HEADING, "%-*s %8s %9s %9s %9s %9s %s", wide, "CALL", "PER S",
+		     "P50", "P95", "P99", "MAX", "VALUES OF THE SLOWEST");
+	for (size_t i = 0; sums && i < count && shown < most; i++) {
+		char name[TOP_LABEL_BYTES], values[TOP_LINE_BYTES / 2];
+		char rate[16], p50[16], p95[16], p99[16], max[16];
+
+		top_labels_string(state->labels, sums[i].name, name, sizeof(name));
+		if (!top_is_wanted(state, name))
+			continue;
+		shown++;
+		top_values_text(state, sums[i].slowest, values, sizeof(values));
+		top_line_add(lines, TOP_PLAIN, "%-*.*s %8s %9s %9s %9s %9s %s", wide, wide, name,
+			     top_rate_text((double)sums[i].count / seconds, rate),
+			     top_time_text((double)sums[i].p50_ns, p50),
+			     top_time_text((double)sums[i].p95_ns, p95),
+			     top_time_text((double)sums[i].p99_ns, p99),
+			     top_time_text((double)sums[i].most_ns, max), values);
+	}
+	if (sums)
+		quiet_probes(state, sums, count, lines);
+	if (lines->count == before + 1)
+		top_line_add(
+			lines, TOP_PLAIN,
+			"no probes: p asks for a function, as parse_query(len, text:str) if len > "
+			"100");
+	free(sums);
+}
