@@ -216,8 +216,8 @@ static void put_container(FILE *stream, pid_t pid, const char *container, const 
 	snprintf(directory, sizeof(directory), "%s", library);
 	*strrchr(directory, '/') = '\0';
 	fprintf(stream,
-		"it is in the container %s: wcprof attach %d loads it now, if the container sees "
-		"the library; or it is to be created again with\n"
+		"it is in the container %s: wcprof attach %d loads it now; or it is to be created "
+		"again with\n"
 		"    -v %s:%s:ro -e LD_PRELOAD=%s --shm-size=1g\n",
 		container, (int)pid, directory, directory, library);
 }

@@ -8,30 +8,28 @@
  * loader's. The others run, and let go of whatever it needs. It was in no system call, so none is
  * interrupted.
  *
- * The tracer has to end before the program is free again, so it is a process of its own. It is
- * left alone by Ctrl-C: with it would go breakpoints that nobody answers for.
+ * The tracer has to end before the program is free again, so it is a process of its own
+ * (attach_processes.c). Whatever takes too long is given up. That includes the loading itself: then
+ * the thread that loads goes on alone, and finds its way back (attach_back.h).
  */
 #include "attach.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "advice.h"
 #include "attach_call.h"
+#include "attach_copy.h"
+#include "attach_processes.h"
 #include "attach_signals.h"
 #include "attach_sleeper.h"
 #include "attach_stack.h"
 #include "attach_symbols.h"
 #include "attach_threads.h"
-#include "executable.h"
 
 enum {
 	HIT_MS = 1000,  /* until a thread comes by, twice */
@@ -41,10 +39,7 @@ enum {
 };
 
 struct attach {
-	pid_t pid;
-	bool has_library;
-	bool may_interrupt;
-	char library[EXECUTABLE_PATH_BYTES];
+	const struct attach_order *order;
 	char *error;
 	struct attach_threads threads;
 	struct attach_symbols libc;
@@ -131,7 +126,8 @@ static pid_t await_thread(struct attach *attach)
 {
 	struct attach_threads *threads = &attach->threads;
 
-	for (int left_ms = HIT_MS; left_ms > 0 && !threads->is_gone; left_ms -= REST_MS) {
+	for (int left_ms = HIT_MS; left_ms > 0 && !attach_threads_are_over(threads);
+	     left_ms -= REST_MS) {
 		struct user_regs_struct registers;
 		struct attach_thread *held;
 		int step_ms = left_ms > 100 ? 100 : left_ms;
@@ -164,13 +160,13 @@ static pid_t find_thread(struct attach *attach)
 	tid = may ? await_thread(attach) : 0;
 	if (tid == 0)
 		tid = attach_sleeper_find(&attach->threads, attach->stack, false);
-	if (tid != 0 || attach->threads.is_gone)
+	if (tid != 0 || attach_threads_are_over(&attach->threads))
 		return tid;
 	for (size_t i = 0; i < sizeof(more_entries) / sizeof(more_entries[0]); i++)
 		add_entry(attach, more_entries[i]);
 	if (may && !attach_has_own_allocator(&attach->threads))
 		tid = await_thread(attach);
-	return tid != 0 || !attach->may_interrupt
+	return tid != 0 || !attach->order->may_interrupt
 		       ? tid
 		       : attach_sleeper_find(&attach->threads, attach->stack, true);
 }
@@ -183,7 +179,8 @@ static bool call_attach(struct attach *attach)
 	struct attach_symbols own;
 	uint64_t function = 0, result;
 
-	if (attach_symbols_read(&own, attach->pid, attach->threads.memory, "libwcprof") == 0) {
+	if (attach_symbols_read(&own, attach->order->pid, attach->threads.memory, "libwcprof") ==
+	    0) {
 		function = attach_symbols_address(&own, "wcprof_attach");
 		attach_symbols_free(&own);
 	}
@@ -209,27 +206,91 @@ static void read_error(struct attach *attach)
 			: "");
 }
 
-static bool call_dlopen(struct attach *attach)
+/* Of one file, at that path. `handle`: 0 = its loader says why. */
+static bool call_dlopen(struct attach *attach, const char *path, uint64_t *handle)
 {
-	uint64_t function = attach_symbols_address(&attach->libc, "dlopen"), handle = 0;
-	const uint64_t arguments[ATTACH_ARGUMENTS] = {
-		attach_call_put(&attach->call, attach->library), RTLD_NOW
-	};
+	uint64_t function = attach_symbols_address(&attach->libc, "dlopen");
+	const uint64_t arguments[ATTACH_ARGUMENTS] = { attach_call_put(&attach->call, path),
+						       RTLD_NOW };
 
 	if (!function || !arguments[0])
 		return fail(attach, "its libc has no dlopen");
-	if (!attach_call(&attach->call, function, arguments, LOAD_MS, &handle)) {
-		/* It has locks of the loader's by now: there is no way but to wait. */
-		while (!attach->threads.is_gone && !attach->threads.fault &&
-		       !attach_call_wait(&attach->call, LOAD_MS, &handle))
-			;
-	}
+	if (attach_call(&attach->call, function, arguments, LOAD_MS, handle))
+		return true;
 	if (attach->threads.fault)
 		return fail(attach, "the library had a fault while it was loaded (signal %d)",
 			    attach->threads.fault);
-	if (handle == 0 && !attach->threads.is_gone)
+	return fail(attach,
+		    "its loader has not answered for %d s: another thread of it has a lock. If "
+		    "that lets go, the library will be there, unused; then try again",
+		    LOAD_MS / 1000);
+}
+
+static bool open_library(struct attach *attach, const char *path)
+{
+	uint64_t handle = 0;
+
+	if (!call_dlopen(attach, path, &handle))
+		return false;
+	if (handle == 0)
 		read_error(attach);
 	return handle != 0;
+}
+
+/* --- Where it does not see the library -------------------------------------------------------- */
+
+static bool open_copy(struct attach *attach, const char *file)
+{
+	struct attach_copy copy;
+	bool is_open;
+
+	if (!attach_copy_begin(&attach->call, file, &copy))
+		return fail(attach,
+			    "it does not see %s, and takes no copy of it: it has no /proc, no "
+			    "memory, or no descriptor left",
+			    file);
+	is_open = open_library(attach, copy.path);
+	attach_copy_end(&attach->call, &copy);
+	return is_open;
+}
+
+/* Each file that the library needs is the process's own, if it has one of that name. */
+static bool open_needed(struct attach *attach, const char *file)
+{
+	uint64_t handle = 0;
+
+	if (!call_dlopen(attach, strrchr(file, '/') + 1, &handle))
+		return false;
+	return handle != 0 || open_copy(attach, file);
+}
+
+/* Some need others: those that cannot be opened now may be once more of them are. */
+static void open_all_needed(struct attach *attach)
+{
+	const struct attach_order *order = attach->order;
+	bool is_open[ATTACH_NEEDED_MAX] = { false }, is_more = true;
+
+	while (is_more) {
+		is_more = false;
+		for (size_t i = 0; i < order->needed_count; i++) {
+			if (is_open[i] || attach->call.is_left)
+				continue;
+			is_open[i] = open_needed(attach, order->needed[i]);
+			is_more |= is_open[i];
+		}
+	}
+}
+
+static bool open_copies(struct attach *attach)
+{
+	open_all_needed(attach);
+	return !attach->call.is_left && open_copy(attach, attach->order->library);
+}
+
+static bool load_library(struct attach *attach)
+{
+	return attach->order->sees_library ? open_library(attach, attach->order->library)
+					   : open_copies(attach);
 }
 
 static bool run_in(struct attach *attach, pid_t tid)
@@ -238,25 +299,15 @@ static bool run_in(struct attach *attach, pid_t tid)
 
 	if (!attach_call_begin(&attach->call, tid))
 		return fail(attach, "it has no memory for another stack");
-	is_done = attach->has_library ? call_attach(attach) : call_dlopen(attach);
+	is_done = attach->order->has_library ? call_attach(attach) : load_library(attach);
 	attach_call_end(&attach->call);
 	return is_done;
 }
 
-static bool load(struct attach *attach)
+static bool find_and_run(struct attach *attach)
 {
-	int result = attach_threads_seize(&attach->threads, attach->pid);
-	pid_t tid;
+	pid_t tid = find_thread(attach);
 
-	if (result != 0)
-		return fail(attach, "it cannot be traced: %s", strerror(-result));
-	if (attach_symbols_read(&attach->libc, attach->pid, attach->threads.memory, "libc.so.6") ||
-	    !attach_call_prepare(&attach->call, &attach->threads, &attach->libc))
-		return fail(attach, "its libc cannot be read");
-	attach->stack = attach_stack_open(attach->pid, attach->threads.memory);
-	if (!attach->stack)
-		return fail(attach, "its files cannot be read");
-	tid = find_thread(attach);
 	if (attach->threads.is_gone)
 		return fail(attach, "it has ended, or runs another program now");
 	if (tid == 0)
@@ -264,60 +315,39 @@ static bool load(struct attach *attach)
 			    "none of its threads came by at a good moment within %d s, and none "
 			    "sleeps where it can be stopped%s",
 			    2 * HIT_MS / 1000,
-			    attach->may_interrupt ? "" : " unnoticed (--interrupt: with EINTR)");
+			    attach->order->may_interrupt ? ""
+							 : " unnoticed (--interrupt: with EINTR)");
 	return run_in(attach, tid);
 }
 
-/* --- The process that traces ------------------------------------------------------------------ */
-
-struct report {
-	bool is_done;
-	char error[ATTACH_ERROR_BYTES];
-};
-
-static void trace(struct attach *attach, int pipe)
+static bool load(struct attach *attach)
 {
-	struct report report = { .error = "it has ended" };
-	sigset_t set;
+	pid_t pid = attach->order->pid;
+	int result = attach_threads_seize(&attach->threads, pid, attach->order->traps,
+					  attach->order->end);
 
-	sigfillset(&set);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	attach->error = report.error;
-	report.is_done = load(attach);
-	attach_stack_close(attach->stack);
-	attach_symbols_free(&attach->libc);
-	attach_threads_release(&attach->threads);
-	(void)!write(pipe, &report, sizeof(report));
+	if (result != 0)
+		return fail(attach, "it cannot be traced: %s", strerror(-result));
+	if (attach_symbols_read(&attach->libc, pid, attach->threads.memory, "libc.so.6") ||
+	    !attach_call_prepare(&attach->call, &attach->threads, &attach->libc))
+		return fail(attach, "its libc cannot be read");
+	attach->stack = attach_stack_open(pid, attach->threads.memory);
+	if (!attach->stack)
+		return fail(attach, "its files cannot be read");
+	return find_and_run(attach);
 }
 
-bool attach_load(pid_t pid, bool may_interrupt, char error[ATTACH_ERROR_BYTES])
+bool attach_trace(const struct attach_order *order, char error[ATTACH_ERROR_BYTES])
 {
 	static struct attach attach;
-	struct report report = { .error = "the process that traced it has ended" };
-	int ends[2], status;
-	pid_t child;
+	bool is_done;
 
-	attach = (struct attach){ .pid = pid,
-				  .has_library = advice_has_library(pid),
-				  .may_interrupt = may_interrupt,
-				  .error = error };
-	if (!executable_library(attach.library, sizeof(attach.library)))
-		return fail(&attach, "libwcprof.so is neither beside this command nor where it is "
-				     "installed");
-	if (pipe(ends) != 0)
-		return fail(&attach, "%s", strerror(errno));
-	child = fork();
-	if (child == 0) {
-		close(ends[0]);
-		trace(&attach, ends[1]);
-		_exit(0);
-	}
-	close(ends[1]);
-	if (child < 0 || read(ends[0], &report, sizeof(report)) != sizeof(report))
-		report.is_done = false;
-	close(ends[0]);
-	if (child > 0)
-		(void)waitpid(child, &status, 0);
-	snprintf(error, ATTACH_ERROR_BYTES, "%s", report.error);
-	return report.is_done;
+	attach = (struct attach){ .order = order, .error = error };
+	is_done = load(&attach);
+	if (attach.threads.is_ended)
+		is_done = fail(&attach, "interrupted");
+	attach_stack_close(attach.stack);
+	attach_symbols_free(&attach.libc);
+	attach_threads_release(&attach.threads);
+	return is_done;
 }

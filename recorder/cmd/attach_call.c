@@ -2,11 +2,12 @@
 /*
  * Calls of functions by a thread of another process. See attach_call.h.
  *
- * A call returns to a breakpoint at the entry of a function of libc's that nobody calls. dlopen()
- * takes more stack than small threads have, so it gets one of its own. Meanwhile signals are
- * blocked in the thread, but for two kinds. A fault makes the kernel forget the handler of a signal
- * that is blocked. And setuid() reaches every thread by one: it waits for each, with a lock of
- * libc's that may be wanted here.
+ * A call returns to a breakpoint at the entry of a function of libc's that nobody calls. Where that
+ * is not in the way any more, the function fails, and returns to where the way back begins.
+ * dlopen() takes more stack than small threads have, so it gets one of its own. Meanwhile signals
+ * are blocked in the thread, but for two kinds. A fault makes the kernel forget the handler of a
+ * signal that is blocked. And setuid() reaches every thread by one: it waits for each, with a lock
+ * of libc's that may be wanted here.
  */
 #include "attach_call.h"
 
@@ -55,33 +56,34 @@ bool attach_call_prepare(struct attach_call *call, struct attach_threads *thread
 	call->ignores_trap = attach_signal_is_ignored(threads->pid, SIGTRAP);
 	for (size_t i = 0; i < sizeof(unused) / sizeof(unused[0]) && !call->return_address; i++)
 		call->return_address = attach_symbols_address(libc, unused[i]);
+	call->sigreturn = attach_back_find(libc, threads->memory);
 	if (fork)
 		(void)attach_threads_add_trap(threads, fork, ATTACH_TRAPS_FORK);
-	return call->return_address &&
+	return call->return_address && call->sigreturn &&
 	       attach_threads_add_trap(threads, call->return_address, ATTACH_TRAPS_RETURN);
 }
 
 /* --- State ------------------------------------------------------------------------------------ */
 
-static bool save(struct attach_call *call, pid_t tid)
+static bool save(struct attach_state *state, pid_t tid)
 {
-	struct iovec state = { call->state, sizeof(call->state) };
+	struct iovec vectors = { state->vectors, sizeof(state->vectors) };
 
-	if (!attach_thread_get(tid, &call->registers) ||
-	    ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &state) != 0 ||
-	    ptrace(PTRACE_GETSIGMASK, tid, sizeof(call->mask), &call->mask) != 0)
+	if (!attach_thread_get(tid, &state->registers) ||
+	    ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &vectors) != 0 ||
+	    ptrace(PTRACE_GETSIGMASK, tid, sizeof(state->mask), &state->mask) != 0)
 		return false;
-	call->state_bytes = state.iov_len;
+	state->vector_bytes = vectors.iov_len;
 	return true;
 }
 
-static void restore(struct attach_call *call, pid_t tid)
+static void restore(const struct attach_state *state, pid_t tid)
 {
-	struct iovec state = { call->state, call->state_bytes };
+	struct iovec vectors = { (void *)(uintptr_t)state->vectors, state->vector_bytes };
 
-	(void)ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &state);
-	(void)attach_thread_set(tid, &call->registers);
-	(void)ptrace(PTRACE_SETSIGMASK, tid, sizeof(call->mask), &call->mask);
+	(void)attach_thread_set(tid, &state->registers);
+	(void)ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &vectors);
+	(void)ptrace(PTRACE_SETSIGMASK, tid, sizeof(state->mask), &state->mask);
 }
 
 /* --- Calls ------------------------------------------------------------------------------------ */
@@ -90,28 +92,27 @@ static uint64_t top_of_stack(const struct attach_call *call)
 {
 	if (call->stack)
 		return call->stack + STACK_BYTES - TEXT_BYTES;
-	return (call->registers.rsp - RED_ZONE_BYTES) & ~UINT64_C(15);
+	return call->state.registers.rsp - RED_ZONE_BYTES;
 }
 
-bool attach_call_wait(struct attach_call *call, int timeout_ms, uint64_t *result)
+static bool put_stack(struct attach_call *call, uint64_t *sp)
 {
-	struct user_regs_struct registers;
-	const struct attach_thread *held =
-		attach_threads_wait_for_caller(call->threads, timeout_ms);
+	int memory = call->threads->memory;
 
-	if (!held || call->threads->fault || !attach_thread_get(held->tid, &registers))
-		return false;
-	*result = registers.rax;
-	return true;
+	*sp = attach_back_write(&call->state, call->sigreturn, memory, top_of_stack(call));
+	return *sp && pwrite(memory, &call->return_address, sizeof(call->return_address),
+			     (off_t)*sp) == sizeof(call->return_address);
 }
 
-bool attach_call(struct attach_call *call, uint64_t function,
-		 const uint64_t arguments[ATTACH_ARGUMENTS], int timeout_ms, uint64_t *result)
+/* The mask comes first: a thread that is let go with it alone has only signals that wait. */
+static bool begin_call(struct attach_call *call, uint64_t function, uint64_t sp,
+		       const uint64_t arguments[ATTACH_ARGUMENTS])
 {
-	struct user_regs_struct registers = call->registers;
+	struct user_regs_struct registers = call->state.registers;
+	uint64_t mask = mask_meanwhile();
 	pid_t tid = call->threads->caller;
 
-	registers.rsp = top_of_stack(call) - sizeof(call->return_address);
+	registers.rsp = sp;
 	registers.rip = function;
 	registers.rdi = arguments[0];
 	registers.rsi = arguments[1];
@@ -123,11 +124,27 @@ bool attach_call(struct attach_call *call, uint64_t function,
 	registers.rbp = 0;
 	registers.orig_rax = UINT64_MAX;
 	registers.eflags &= ~(unsigned long long)(DIRECTION_FLAG | TRAP_FLAG);
-	if (pwrite(call->threads->memory, &call->return_address, sizeof(call->return_address),
-		   (off_t)registers.rsp) != sizeof(call->return_address) ||
-	    !attach_thread_set(tid, &registers) || ptrace(PTRACE_CONT, tid, 0, 0) != 0)
+	return ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) == 0 &&
+	       attach_thread_set(tid, &registers) && ptrace(PTRACE_CONT, tid, 0, 0) == 0;
+}
+
+bool attach_call(struct attach_call *call, uint64_t function,
+		 const uint64_t arguments[ATTACH_ARGUMENTS], int timeout_ms, uint64_t *result)
+{
+	struct user_regs_struct registers;
+	const struct attach_thread *held;
+	uint64_t sp;
+
+	if (call->is_left || call->threads->fault || !put_stack(call, &sp) ||
+	    !begin_call(call, function, sp, arguments))
 		return false;
-	return attach_call_wait(call, timeout_ms, result);
+	held = attach_threads_wait_for_caller(call->threads, timeout_ms);
+	call->is_left = !held;
+	if (!held || !attach_thread_get(held->tid, &registers))
+		return false;
+	restore(&call->state, held->tid);
+	*result = registers.rax;
+	return !call->threads->fault;
 }
 
 static bool call_by_name(struct attach_call *call, const char *name,
@@ -161,9 +178,7 @@ static bool make_room(struct attach_call *call)
 
 bool attach_call_begin(struct attach_call *call, pid_t tid)
 {
-	uint64_t mask = mask_meanwhile();
-
-	if (!save(call, tid) || ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) != 0)
+	if (!save(&call->state, tid))
 		return false;
 	call->threads->caller = tid;
 	call->threads->fault = 0;
@@ -185,24 +200,28 @@ uint64_t attach_call_put(struct attach_call *call, const char *text)
 	return address;
 }
 
-void attach_call_end(struct attach_call *call)
+static void tidy_up(struct attach_call *call)
 {
 	const uint64_t mapping[ATTACH_ARGUMENTS] = { call->stack, STACK_BYTES };
 	const uint64_t ignore[ATTACH_ARGUMENTS] = { SIGTRAP, (uintptr_t)SIG_IGN };
-	struct attach_threads *threads = call->threads;
 	uint64_t result;
 
 	call->stack = 0;
-	if (mapping[0] && !threads->fault)
+	if (mapping[0])
 		(void)call_by_name(call, "munmap", mapping, &result);
-	if (call->ignores_trap && !threads->fault)
+	if (call->ignores_trap)
 		(void)call_by_name(call, "signal", ignore, &result);
-	if (call->error_address)
-		(void)!pwrite(threads->memory, &call->error, sizeof(call->error),
+	if (call->error_address && !call->is_left)
+		(void)!pwrite(call->threads->memory, &call->error, sizeof(call->error),
 			      (off_t)call->error_address);
+}
+
+void attach_call_end(struct attach_call *call)
+{
+	struct attach_threads *threads = call->threads;
+
+	tidy_up(call);
 	attach_threads_set(threads, ATTACH_TRAPS_NONE);
-	restore(call, threads->caller);
-	(void)ptrace(PTRACE_CONT, threads->caller, 0, 0);
 	threads->caller = 0;
 	attach_threads_go_all(threads);
 }

@@ -4,7 +4,8 @@
  *
  * Facts are what /proc tells; nothing is touched. One thread.
  */
-#include <signal.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,22 +32,60 @@ static bool refuse(char error[ATTACH_ERROR_BYTES], const char *format, ...)
 	return false;
 }
 
+static bool refuse_rights(pid_t pid, char error[ATTACH_ERROR_BYTES])
+{
+	char directory[32], scope[8] = "";
+	uid_t user = geteuid();
+
+	snprintf(directory, sizeof(directory), "/proc/%d", (int)pid);
+	(void)procfs_user(directory, &user);
+	(void)procfs_read_file("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope));
+	if (geteuid() != 0 && user != geteuid())
+		return refuse(error, "it is not this user's (sudo wcprof attach %d)", (int)pid);
+	if (scope[0] == '3')
+		return refuse(error, "this system lets nobody trace: "
+				     "/proc/sys/kernel/yama/ptrace_scope is 3 until a restart");
+	if (scope[0] >= '1')
+		return refuse(error,
+			      "this system lets only %s trace: "
+			      "/proc/sys/kernel/yama/ptrace_scope is %c (sudo wcprof attach %d)",
+			      scope[0] == '1' ? "parents" : "root", scope[0], (int)pid);
+	return refuse(error, "it may not be traced: it has forbidden that (PR_SET_DUMPABLE), or "
+			     "this container has not CAP_SYS_PTRACE");
+}
+
+/* Opening its memory asks the kernel what tracing would, and does nothing to it. */
+static bool may_trace(pid_t pid, char error[ATTACH_ERROR_BYTES])
+{
+	char path[64];
+	int memory;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	if (access(path, F_OK) != 0 && errno == ENOENT)
+		return refuse(error, "it is a part of the kernel, or has just ended");
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	memory = open(path, O_RDWR | O_CLOEXEC);
+	if (memory < 0)
+		return refuse_rights(pid, error);
+	close(memory);
+	return true;
+}
+
 static bool fits_program(pid_t pid, char error[ATTACH_ERROR_BYTES])
 {
 	struct executable executable;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	if (access(path, R_OK) != 0)
-		return refuse(error, "it is a part of the kernel, or not this user's");
 	if (executable_read(&executable, path) != 0)
 		return refuse(error, "its program cannot be read");
 	if (!executable.is_elf || !executable.is_x86_64)
 		return refuse(error, "it is built for another CPU or word size than x86-64");
 	if (!executable.interpreter[0])
 		return refuse(error, "it is linked statically: it has no loader for a library");
-	if (strstr(executable.interpreter, "musl"))
-		return refuse(error, "it uses musl instead of glibc");
+	if (!strstr(executable.interpreter, "ld-linux-x86-64"))
+		return refuse(error, "it uses another libc than glibc: its loader is %s",
+			      executable.interpreter);
 	if (executable.gains_rights)
 		return refuse(error,
 			      "its file gives it other rights than its user has (set-user-ID "
@@ -90,5 +129,5 @@ static bool fits_state(pid_t pid, char error[ATTACH_ERROR_BYTES])
 
 bool attach_is_possible(pid_t pid, char error[ATTACH_ERROR_BYTES])
 {
-	return fits_program(pid, error) && fits_state(pid, error);
+	return may_trace(pid, error) && fits_program(pid, error) && fits_state(pid, error);
 }

@@ -93,7 +93,7 @@ static pid_t find(struct attach_threads *threads, struct attach_stack *stack, en
 {
 	enum sleep wanted = sleep == SLEEP_LOCK ? SLEEP_PLAIN : sleep;
 
-	for (size_t i = 0; i < threads->count && !threads->is_gone; i++) {
+	for (size_t i = 0; i < threads->count && !attach_threads_are_over(threads); i++) {
 		pid_t tid = threads->all[i].tid;
 		struct task_call call;
 

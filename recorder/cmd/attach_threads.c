@@ -99,12 +99,13 @@ static void seize_one(uint32_t tid, void *context)
 	thread->is_born = true;
 }
 
-int attach_threads_seize(struct attach_threads *threads, pid_t pid)
+int attach_threads_seize(struct attach_threads *threads, pid_t pid, struct attach_trap_table *traps,
+			 int end)
 {
 	struct seizing seizing = { .threads = threads };
 	char path[64];
 
-	*threads = (struct attach_threads){ .pid = pid };
+	*threads = (struct attach_threads){ .pid = pid, .traps = traps, .end = end };
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	threads->memory = open(path, O_RDWR | O_CLOEXEC);
 	if (threads->memory < 0)
@@ -136,7 +137,7 @@ void attach_threads_set(struct attach_threads *threads, enum attach_traps which)
 		return;
 	if (which == ATTACH_TRAPS_ENTRY)
 		(void)tasks_see((uint32_t)threads->pid, note_mask, threads);
-	attach_traps_write(threads, threads->memory, which);
+	attach_traps_write(threads->traps, threads->memory, which);
 }
 
 /* Whether it stopped in a breakpoint of ours; then it is before that again. */
@@ -146,7 +147,8 @@ static bool step_back(const struct attach_threads *threads, pid_t tid)
 	siginfo_t info;
 
 	if (ptrace(PTRACE_GETSIGINFO, tid, 0, &info) != 0 || info.si_code != SI_KERNEL ||
-	    !attach_thread_get(tid, &registers) || !attach_traps_at(threads, registers.rip - 1))
+	    !attach_thread_get(tid, &registers) ||
+	    !attach_traps_at(threads->traps, registers.rip - 1))
 		return false;
 	registers.rip--;
 	registers.orig_rax = UINT64_MAX;
@@ -169,7 +171,7 @@ static void free_child(const struct attach_threads *threads, pid_t child)
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)child);
 	memory = open(path, O_RDWR | O_CLOEXEC);
 	if (memory >= 0) {
-		attach_traps_write(threads, memory, ATTACH_TRAPS_NONE);
+		attach_traps_write(threads->traps, memory, ATTACH_TRAPS_NONE);
 		close(memory);
 	}
 	(void)ptrace(PTRACE_DETACH, child, 0, 0);
@@ -236,6 +238,15 @@ static void on_exec(struct attach_threads *threads, pid_t tid)
 	drop(threads, tid);
 }
 
+/* From within the stop for its signal the thread would get that, were the tracer to end. So it goes
+ * on without it, to a stop that comes before its next instruction. */
+static void stop_without_signal(struct attach_thread *thread)
+{
+	thread->is_hit = true;
+	(void)ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0);
+	(void)ptrace(PTRACE_CONT, thread->tid, 0, 0);
+}
+
 /* Whether the thread is held now. */
 static bool on_event(struct attach_threads *threads, struct attach_thread *thread, int event,
 		     int signal)
@@ -252,7 +263,8 @@ static bool on_event(struct attach_threads *threads, struct attach_thread *threa
 		on_birth(threads, thread);
 		return false;
 	}
-	if (event == PTRACE_EVENT_STOP && tid == threads->wanted) {
+	if (event == PTRACE_EVENT_STOP && (thread->is_hit || tid == threads->wanted)) {
+		thread->is_hit = false;
 		thread->is_held = true;
 		return true;
 	}
@@ -299,8 +311,8 @@ static struct attach_thread *on_status(struct attach_threads *threads, pid_t tid
 		return NULL;
 	}
 	attach_signal_block_trap(thread);
-	thread->is_held = true;
-	return thread;
+	stop_without_signal(thread);
+	return NULL;
 }
 
 static uint64_t now_ms(void)
@@ -309,6 +321,14 @@ static uint64_t now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+bool attach_threads_are_over(struct attach_threads *threads)
+{
+	struct pollfd end = { .fd = threads->end, .events = POLLIN };
+
+	threads->is_ended |= poll(&end, 1, 0) > 0;
+	return threads->is_gone || threads->is_ended;
 }
 
 /* SIGCHLD is blocked: it is taken here, and no child is missed. */
@@ -327,7 +347,7 @@ struct attach_thread *attach_threads_wait(struct attach_threads *threads, int ti
 	uint64_t now = now_ms(), end_ms = now + (uint64_t)timeout_ms;
 
 	/* Where threads come and go all the time, there always is some news. */
-	for (; !threads->is_gone && now <= end_ms; now = now_ms()) {
+	for (; !attach_threads_are_over(threads) && now <= end_ms; now = now_ms()) {
 		struct attach_thread *held;
 		int status;
 		pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
@@ -357,7 +377,7 @@ struct attach_thread *attach_threads_wait_for_caller(struct attach_threads *thre
 		/* Another one that was on its way into a breakpoint. */
 		if (held && !attach_traps_are_fork(threads, held->tid))
 			attach_threads_go(held);
-	} while (!threads->is_gone && now_ms() < end_ms);
+	} while (!attach_threads_are_over(threads) && now_ms() < end_ms);
 	return NULL;
 }
 
@@ -369,7 +389,7 @@ struct attach_thread *attach_threads_interrupt(struct attach_threads *threads, p
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) != 0)
 		return NULL;
 	threads->wanted = tid;
-	for (int i = 0; i < timeout_ms && !threads->is_gone && !held; i++) {
+	for (int i = 0; i < timeout_ms && !attach_threads_are_over(threads) && !held; i++) {
 		held = attach_threads_wait(threads, LOOK_MS);
 		if (held && held->tid != tid) {
 			attach_threads_go(held);
@@ -421,6 +441,8 @@ void attach_threads_release(struct attach_threads *threads)
 {
 	struct attach_thread *held;
 
+	threads->end = -1;
+	threads->is_ended = false;
 	attach_threads_set(threads, ATTACH_TRAPS_NONE);
 	attach_threads_go_all(threads);
 	for (size_t i = 0; i < threads->count; i++) {

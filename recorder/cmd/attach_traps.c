@@ -8,6 +8,7 @@
 #include "attach_traps.h"
 
 #include <elf.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -32,30 +33,37 @@ bool attach_thread_set(pid_t tid, const struct user_regs_struct *registers)
 
 /* --- Breakpoints ------------------------------------------------------------------------------ */
 
+struct attach_trap_table *attach_traps_new(void)
+{
+	void *memory = mmap(NULL, sizeof(struct attach_trap_table), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
 bool attach_threads_add_trap(struct attach_threads *threads, uint64_t address,
 			     enum attach_traps when)
 {
-	struct attach_trap *trap = &threads->traps[threads->trap_count];
+	struct attach_trap_table *table = threads->traps;
+	struct attach_trap *trap = &table->all[table->count];
 
-	for (size_t i = 0; i < threads->trap_count; i++)
-		if (threads->traps[i].address == address)
-			return true;
-	if (threads->trap_count == ATTACH_TRAPS_MAX ||
+	if (attach_traps_at(table, address))
+		return true;
+	if (table->count == ATTACH_TRAPS_MAX ||
 	    pread(threads->memory, &trap->byte, 1, (off_t)address) != 1)
 		return false;
 	trap->address = address;
 	trap->when = when;
-	threads->trap_count++;
+	table->count++;
 	return true;
 }
 
-void attach_traps_write(const struct attach_threads *threads, int memory, enum attach_traps which)
+void attach_traps_write(const struct attach_trap_table *table, int memory, enum attach_traps which)
 {
 	const uint8_t int3 = INT3;
 
-	for (size_t i = 0; i < threads->trap_count; i++) {
-		const struct attach_trap *trap = &threads->traps[i];
-
+	for (size_t i = 0; i < table->count; i++) {
+		const struct attach_trap *trap = &table->all[i];
 		bool is_set = trap->when == which ||
 			      (trap->when == ATTACH_TRAPS_FORK && which == ATTACH_TRAPS_RETURN);
 
@@ -63,11 +71,22 @@ void attach_traps_write(const struct attach_threads *threads, int memory, enum a
 	}
 }
 
-const struct attach_trap *attach_traps_at(const struct attach_threads *threads, uint64_t address)
+void attach_traps_remove(const struct attach_trap_table *table, int memory)
 {
-	for (size_t i = 0; i < threads->trap_count; i++)
-		if (threads->traps[i].address == address)
-			return &threads->traps[i];
+	for (size_t i = 0; i < table->count; i++) {
+		const struct attach_trap *trap = &table->all[i];
+		uint8_t found;
+
+		if (pread(memory, &found, 1, (off_t)trap->address) == 1 && found == INT3)
+			(void)!pwrite(memory, &trap->byte, 1, (off_t)trap->address);
+	}
+}
+
+const struct attach_trap *attach_traps_at(const struct attach_trap_table *table, uint64_t address)
+{
+	for (size_t i = 0; i < table->count; i++)
+		if (table->all[i].address == address)
+			return &table->all[i];
 	return NULL;
 }
 
@@ -77,6 +96,6 @@ bool attach_traps_are_fork(const struct attach_threads *threads, pid_t tid)
 	const struct attach_trap *trap = NULL;
 
 	if (attach_thread_get(tid, &registers))
-		trap = attach_traps_at(threads, registers.rip);
+		trap = attach_traps_at(threads->traps, registers.rip);
 	return trap && trap->when == ATTACH_TRAPS_FORK;
 }

@@ -299,6 +299,9 @@ static void set_option(struct cmd_options *options, char letter, const char *arg
 	case 'A':
 		options->all = true;
 		break;
+	case 'N':
+		options->check = true;
+		break;
 	case 'i':
 		options->interrupt = true;
 		break;

@@ -32,6 +32,7 @@ struct cmd_options {
 	bool all;
 	bool of_user;
 	bool filtered; /* a service may be, and is recorded all the same */
+	bool check;
 	bool interrupt;
 	bool json;
 	bool quiet;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * wcprof attach: loads the library into a process that runs without it, as attach.h says, and has
- * its calls lead there.
+ * its calls lead there. Or it says whether it could.
  */
 #include "cmd.h"
 
@@ -73,6 +73,22 @@ static int attach_to(const struct cmd_options *options, pid_t pid, const char *n
 	return point_calls(pid, name, path);
 }
 
+static int check(pid_t pid, const char *name)
+{
+	char path[REACH_PATH_BYTES], error[ATTACH_ERROR_BYTES];
+
+	if (listens_now(pid, path))
+		printf("%d %s: has the library already\n", (int)pid, visible(name));
+	else if (!attach_is_possible(pid, error))
+		return cmd_fail("%d %s: cannot be attached to: %s", (int)pid, name, error);
+	else
+		printf("%d %s: can be attached to%s\n", (int)pid, visible(name),
+		       attach_sees_library(pid) ? ""
+						: "; the library is copied into its memory, as its "
+						  "file is not in the process's mounts");
+	return CMD_DONE;
+}
+
 int cmd_attach(struct cmd_options *options)
 {
 	pid_t pid = advice_process(options->arguments[0]);
@@ -80,5 +96,5 @@ int cmd_attach(struct cmd_options *options)
 
 	if (pid == 0 || !procfs_read(pid, &status))
 		return cmd_fail("there is no process %s", options->arguments[0]);
-	return attach_to(options, pid, status.name);
+	return options->check ? check(pid, status.name) : attach_to(options, pid, status.name);
 }

@@ -6,6 +6,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -117,6 +118,26 @@ static void *load_often(void *unused)
 	return unused;
 }
 
+/* The first one has the loader's lock until a byte comes. */
+static atomic_bool may_load;
+static atomic_int holders;
+
+static int hold_loader(struct dl_phdr_info *info, size_t bytes, void *unused)
+{
+	(void)info, (void)bytes, (void)unused;
+	while (!may_load && !ends)
+		if (usleep(PAUSE_US) != 0)
+			fail("usleep");
+	return 1;
+}
+
+static void *wait_for_loader(void *unused)
+{
+	if (holders++ == 0)
+		dl_iterate_phdr(hold_loader, NULL);
+	return take_locks(unused);
+}
+
 static void *end_at_once(void *unused)
 {
 	usleep(1);
@@ -171,7 +192,7 @@ static const struct {
 } scenarios[] = {
 	{ "locks", take_locks },     { "mallocs", allocate },  { "events", wait_for_events },
 	{ "forks", fork_often },     { "loads", load_often },  { "threads", make_threads },
-	{ "signals", send_signals }, { "asleep", sleep_long },
+	{ "signals", send_signals }, { "asleep", sleep_long }, { "loader", wait_for_loader },
 };
 
 /* --- The only thread sleeps, for as long as it says, and then ends --- */
@@ -317,7 +338,7 @@ int main(int argc, char **argv)
 	puts("ready");
 	fflush(stdout);
 	while (read(STDIN_FILENO, &byte, 1) > 0)
-		;
+		may_load = true;
 	ends = true;
 	if (worker == sleep_long)
 		pthread_mutex_unlock(&lock);
