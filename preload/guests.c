@@ -9,16 +9,17 @@
  * loaded, the slots through which other objects call it are made to point to our wrappers. These
  * call the functions that the slots held. Only slots that held that very function, or were not
  * bound yet and will be by the order of the loader's list, are changed. A library opened later is
- * left alone.
+ * left alone. Where ours was opened late itself, slots.c does all this, whenever objects come.
  *
  * The slots may be read-only by now: they are written through /proc/self/mem, which changes no
- * protection. Where that is not to be had, nothing is changed. Threads: the constructor, alone; the
- * wrappers in any. Nothing is held across a real call.
+ * protection. Where that is not to be had, nothing is changed. Threads: the constructor, alone, or
+ * the control thread; the wrappers in any. Nothing is held across a real call.
  */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "guests.h"
 #include "objects.h"
 #include "watch.h"
 
@@ -31,6 +32,8 @@ enum guest {
 	GUESTS
 };
 
+_Static_assert((int)GUESTS <= (int)GUESTS_MOST, "the tables of slots.c have room for them");
+
 static const struct symbol_row rows[GUESTS] = {
 #define GUEST_WAIT(reason, type, symbol, parameters, arguments, address, name) \
 	SYMBOL_ROW(#symbol, "", SYMBOL_FUNCTION),
@@ -38,8 +41,13 @@ static const struct symbol_row rows[GUESTS] = {
 #include "guests.def"
 };
 
-/* The functions that the slots held. Written by the constructor only. */
+/* The functions that the slots held. Written before a slot leads to a wrapper. */
 static void *guest_real[GUESTS];
+
+static void *real_of(enum guest guest)
+{
+	return __atomic_load_n(&guest_real[guest], __ATOMIC_RELAXED);
+}
 
 /* --- Wrappers --- */
 
@@ -97,21 +105,21 @@ static int poll_end(uint64_t op, int result)
 #define GUEST_WAIT(reason, type, symbol, parameters, arguments, address, name)                   \
 	static type guest_##symbol parameters                                                    \
 	{                                                                                        \
-		type(*call) parameters = (type(*) parameters)guest_real[GUEST_##symbol];         \
+		type(*call) parameters = (type(*) parameters)real_of(GUEST_##symbol);            \
 		if (recorder_is_off())                                                           \
 			return call arguments;                                                   \
 		__attribute__((cleanup(guest_wait_end))) struct guest_wait wait;                 \
 		guest_wait_begin(&wait, REASON_##reason, GUEST_##symbol, address, name, CALLER); \
 		return call arguments;                                                           \
 	}
-#define GUEST_POLL(symbol, parameters, arguments)                                      \
-	static int guest_##symbol parameters                                           \
-	{                                                                              \
-		int(*call) parameters = (int(*) parameters)guest_real[GUEST_##symbol]; \
-		if (recorder_is_off())                                                 \
-			return call arguments;                                         \
-		uint64_t op = poll_begin(GUEST_##symbol, CALLER);                      \
-		return poll_end(op, call arguments);                                   \
+#define GUEST_POLL(symbol, parameters, arguments)                                   \
+	static int guest_##symbol parameters                                        \
+	{                                                                           \
+		int(*call) parameters = (int(*) parameters)real_of(GUEST_##symbol); \
+		if (recorder_is_off())                                              \
+			return call arguments;                                      \
+		uint64_t op = poll_begin(GUEST_##symbol, CALLER);                   \
+		return poll_end(op, call arguments);                                \
 	}
 #include "guests.def"
 
@@ -139,7 +147,7 @@ static bool is_guest(const struct object *object)
 }
 
 /* The first library that defines a function is where all calls of it go. */
-static bool find_guests(void)
+static bool find_guests(void *found[GUESTS])
 {
 	bool has_any = false;
 	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
@@ -148,8 +156,8 @@ static bool find_guests(void)
 		if (!is_guest(&object))
 			continue;
 		for (int i = 0; i < GUESTS; i++)
-			if (!guest_real[i])
-				guest_real[i] = object_look_up(&object, &rows[i]);
+			if (!found[i])
+				found[i] = object_look_up(&object, &rows[i]);
 		has_any = true;
 	}
 	return has_any;
@@ -200,7 +208,7 @@ static void redirect(const struct link_map *map, long memory)
 
 void guests_find(void)
 {
-	if (!find_guests())
+	if (!find_guests(guest_real))
 		return;
 	long memory = real.syscall(SYS_openat, AT_FDCWD, (long)"/proc/self/mem", O_RDWR | O_CLOEXEC,
 				   0, 0, 0);
@@ -209,4 +217,40 @@ void guests_find(void)
 	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
 		redirect(map, memory);
 	real.syscall(SYS_close, memory, 0, 0, 0, 0, 0);
+}
+
+/* --- Of a library that was opened late --- */
+
+void guests_look(void)
+{
+	void *found[GUESTS] = { NULL };
+
+	(void)find_guests(found);
+	/* Relaxed: wrappers read it. A function that was unloaded stays, as nothing calls it. */
+	for (int i = 0; i < GUESTS; i++)
+		if (found[i])
+			__atomic_store_n(&guest_real[i], found[i], __ATOMIC_RELAXED);
+}
+
+unsigned guests_count(void)
+{
+	return GUESTS;
+}
+
+void *guests_real_of(unsigned row)
+{
+	return guest_real[row];
+}
+
+void *guests_wrapper_of(unsigned row)
+{
+	return wrappers[row];
+}
+
+void *guests_named(const char *symbol)
+{
+	for (int i = 0; i < GUESTS; i++)
+		if (object_is_equal(symbol, rows[i].symbol))
+			return guest_real[i];
+	return NULL;
 }

@@ -159,10 +159,6 @@ void *hooks_wrapper_of(unsigned row) HIDDEN;
 void *hooks_find(const char *symbol, const char *version) HIDDEN;
 extern const char hooks_call_names[] HIDDEN; /* CALL_COUNT, each with its end */
 
-/* Libraries beside libc whose functions block; once, from the constructor, after
- * hooks_resolve(). */
-void guests_find(void) HIDDEN;
-
 /* Exported, for the command that loads the library into a running process. A thread of that process
  * is made to call it, when the control thread was sent away. */
 void wcprof_attach(void);

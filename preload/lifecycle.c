@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "guests.h"
 #include "hooks.h"
 #include "program.h"
 #include "slots.h"

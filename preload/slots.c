@@ -7,7 +7,8 @@
  * name: each version of a function has its own wrapper. Calls that another preloaded library or a
  * sanitizer has taken stay with it. A slot that the loader has not bound yet holds an address of
  * the object's own; where it will lead, the loader's list says. Function pointers that the loader
- * wrote into data are slots as well. Copies that the program made of them stay as they are.
+ * wrote into data are slots as well. Copies that the program made of them stay as they are. Those
+ * in the data of objects are counted (slots_copies.c).
  *
  * Each slot is changed by one compare and swap: a thread that calls through it finds either. Some
  * lie in memory that is read-only once the object is relocated. That is opened for the moment. If
@@ -23,7 +24,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "guests.h"
 #include "objects.h"
+#include "slots_copies.h"
 
 extern ElfW(Dyn) _DYNAMIC[] HIDDEN;
 
@@ -35,9 +38,9 @@ enum {
 	FORK_PAUSE_NS = 100000
 };
 
-_Static_assert(2 * HOOK_COUNT < PLACES, "half of the places stay free");
+_Static_assert(2 * (HOOK_COUNT + GUESTS_MOST) < PLACES, "half of the places stay free");
 
-/* The rows by an address: of libc's function, or of its wrapper. */
+/* The rows by an address: of the function, or of its wrapper. After libc's are the guests'. */
 struct index {
 	uint16_t rows[PLACES];
 };
@@ -66,14 +69,24 @@ static unsigned long long
 
 /* --- Rows by address -------------------------------------------------------------------------- */
 
+static void *real_of(unsigned row)
+{
+	return row < HOOK_COUNT ? hooks_real_of(row) : guests_real_of(row - HOOK_COUNT);
+}
+
+static void *wrapper_of(unsigned row)
+{
+	return row < HOOK_COUNT ? hooks_wrapper_of(row) : guests_wrapper_of(row - HOOK_COUNT);
+}
+
 static void *from_of(bool here, unsigned row)
 {
-	return here ? hooks_real_of(row) : hooks_wrapper_of(row);
+	return here ? real_of(row) : wrapper_of(row);
 }
 
 static void *to_of(bool here, unsigned row)
 {
-	return here ? hooks_wrapper_of(row) : hooks_real_of(row);
+	return here ? wrapper_of(row) : real_of(row);
 }
 
 static size_t place_of(const void *address)
@@ -86,7 +99,7 @@ static void index_fill(struct index *index, bool here)
 {
 	for (size_t i = 0; i < PLACES; i++)
 		index->rows[i] = NO_ROW;
-	for (unsigned row = 0; row < HOOK_COUNT; row++) {
+	for (unsigned row = 0; row < HOOK_COUNT + guests_count(); row++) {
 		const void *from = from_of(here, row);
 		size_t at = place_of(from);
 
@@ -137,12 +150,14 @@ static void *find_unbound(const struct walk *walk, const struct place *place, co
 	const struct object *object = &place->object;
 	struct dl_find_object found;
 	const char *name = object->strings + object->symbols[symbol].st_name;
+	void *function;
 
 	if (!walk->here || object->symbols[symbol].st_shndx != SHN_UNDEF ||
 	    _dl_find_object((void *)(uintptr_t)held, &found) != 0 ||
 	    (uintptr_t)found.dlfo_link_map->l_ld != (uintptr_t)place->map->l_ld)
 		return NULL;
-	return index_exchange(walk, hooks_find(name, object_version_wanted(object, symbol)));
+	function = hooks_find(name, object_version_wanted(object, symbol));
+	return index_exchange(walk, function ? function : guests_named(name));
 }
 
 static void change(struct walk *walk, struct place *place, const ElfW(Rela) * relocation)
@@ -175,6 +190,7 @@ static void change(struct walk *walk, struct place *place, const ElfW(Rela) * re
 static bool begin(struct walk *walk)
 {
 	walk->has_begun = true;
+	guests_look();
 	index_fill(&walk->index, walk->here);
 	/* With the loader's lock: what is read-only now is relocated, and stays. */
 	return recorder_writable_read(&walk->writable);
@@ -203,6 +219,11 @@ static const void *dynamic_of(const struct dl_phdr_info *info)
 	return NULL;
 }
 
+static bool is_function(const void *held, const void *context)
+{
+	return index_exchange(context, held) != NULL;
+}
+
 static int see_object(struct dl_phdr_info *info, size_t bytes, void *context)
 {
 	struct walk *walk = context;
@@ -224,6 +245,8 @@ static int see_object(struct dl_phdr_info *info, size_t bytes, void *context)
 			change(walk, &place, &place.object.slots[table][i]);
 	if (place.is_open)
 		(void)set_relro(&place, PROT_READ);
+	if (walk->here)
+		walk->slots->copies += copies_count(info, is_function, walk);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
  */
 #include "attached.h"
 
+#include "arena.h"
 #include "aside.h"
 #include "control.h"
 #include "gate.h"
@@ -16,9 +17,12 @@
 
 #include "in_target.h"
 
+enum { LOOK_MS = 10 /* for objects that were loaded: two numbers of the loader's, 1 us */ };
+
 static struct {
 	bool is_on;
 	bool thread_ends;
+	uint32_t copies; /* of function pointers, when calls were made to lead here */
 } attached;
 
 bool attached_may_be(void)
@@ -40,13 +44,21 @@ bool attached_point(bool here, struct recorder_slots *slots)
 	if (!attached_may_be() || !switch_host()->point_calls(here, slots))
 		return false;
 	attached.is_on = here;
+	attached.copies = slots->copies;
 	return true;
 }
 
 void attached_tick(void)
 {
-	if (attached.is_on)
-		switch_host()->look_for_objects();
+	if (!attached.is_on)
+		return;
+	switch_host()->look_for_objects();
+	store_relaxed(&recorder_arena->counters[COUNTER_unredirected_pointers], attached.copies);
+}
+
+int attached_wait_ms(int wait_ms)
+{
+	return attached.is_on && wait_ms > LOOK_MS ? LOOK_MS : wait_ms;
 }
 
 void attached_send_thread(void)

@@ -16,6 +16,8 @@ bool attached_may_be(void) HIDDEN;
 bool attached_point(bool here, struct recorder_slots *slots) HIDDEN;
 /* While recording is on: objects that were loaded since then. */
 void attached_tick(void) HIDDEN;
+/* Until the next such look, or shorter. */
+int attached_wait_ms(int wait_ms) HIDDEN;
 /* The thread has nothing to do any more: it ends when its clients have their answers. */
 void attached_send_thread(void) HIDDEN;
 bool attached_thread_ends(void) HIDDEN;

@@ -264,7 +264,7 @@ static void begin_hold(struct self *self, const struct inside *inside, const str
 		hold_begin_since(self, watch, 0, inside->record.start);
 }
 
-/* A semaphore's permit is its own if there was a post. */
+/* A semaphore's permit is its own if there was a post, and so with a condition's signal. */
 static bool has_got(const struct self *self, const struct inside *inside, const struct watch *watch)
 {
 	switch (inside->record.what) {
@@ -272,6 +272,7 @@ static bool has_got(const struct self *self, const struct inside *inside, const 
 	case REASON_RWLOCK_WRITE:
 		return is_owner(self, inside->record.value, inside->lock);
 	case REASON_SEM:
+	case REASON_COND:
 		return inside->is_shared ||
 		       load_relaxed(&watch->last_ticks) >= inside->record.start;
 	default:

@@ -170,7 +170,7 @@ static int do_what_is_due(uint64_t now_ns, bool is_trial)
 	if (is_sampling && control.ready_tick_ms > SAMPLER_TICK_MS)
 		return SAMPLER_TICK_MS;
 	if (is_on)
-		return control.ready_tick_ms;
+		return attached_wait_ms(control.ready_tick_ms);
 	return arena ? surplus_wait_ms(arena, now_ns) : -1;
 }
 

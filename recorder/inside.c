@@ -48,6 +48,11 @@ static const struct {
 #include "census.def"
 };
 
+static const char *const conditions[] = {
+#define CONDITION(name) name,
+#include "census.def"
+};
+
 static const struct {
 	const char *name;
 	uint8_t reason;
@@ -149,6 +154,44 @@ static bool compose_lock(struct inside *inside, const struct task_call *call)
 		inside->lock == WATCH_RWLOCK
 			? find_rwlock(call->arguments[0], (uint32_t)call->arguments[2])
 			: call->arguments[0];
+	return true;
+}
+
+/* --- Conditions ------------------------------------------------------------------------------ */
+
+extern const char __ehdr_start[] HIDDEN;
+extern const char _end[] HIDDEN;
+
+/* A hook that waits writes that itself: it is the caller of libc's function. */
+static bool is_of_hook(const struct inside *inside)
+{
+	return inside->frame_count == 0 || inside->frames[0] - (uint64_t)(uintptr_t)__ehdr_start <
+						   (uint64_t)(_end - __ehdr_start);
+}
+
+/* It waits for one of two futexes in the condition, or already for the mutex. */
+static bool compose_condition(struct inside *inside, const struct task_call *call)
+{
+	uint64_t signals = offsetof(pthread_cond_t, __data.__g_signals), futex = call->arguments[0];
+	uint32_t bytes;
+	const char *name = strings_get(recorder_arena, inside->record.name, &bytes);
+	size_t i = 0;
+
+	while (i < COUNT_OF(conditions) && !is_name(conditions[i], name, bytes))
+		i++;
+	if (i == COUNT_OF(conditions) || !is_wait(call) || is_of_hook(inside))
+		return false;
+	inside->record.type = RECORD_WAIT;
+	inside->is_shared = !((int)call->arguments[1] & FUTEX_PRIVATE_FLAG);
+	if (((int)call->arguments[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET) {
+		inside->lock = WATCH_COND;
+		inside->record.what = REASON_COND;
+		inside->record.value = (futex - signals) & -(uint64_t) _Alignof(pthread_cond_t);
+	} else {
+		inside->lock = WATCH_MUTEX;
+		inside->record.what = REASON_MUTEX;
+		inside->record.value = futex;
+	}
 	return true;
 }
 
@@ -281,5 +324,5 @@ void inside_look(struct inside *inside, uint32_t tid)
 	    !compose_place(inside, tid, &call))
 		return;
 	(void)(compose_call(inside, &call) || compose_lock(inside, &call) ||
-	       compose_life(inside, &call));
+	       compose_condition(inside, &call) || compose_life(inside, &call));
 }

@@ -85,6 +85,7 @@ uint64_t recorder_clock_ns(clockid_t) HIDDEN;
 struct recorder_slots {
 	uint32_t changed; /* lead elsewhere now */
 	uint32_t left;    /* should, and do not */
+	uint32_t copies;  /* lead past us: the program copied what a word held */
 };
 
 /* The process as far as the recorder needs it; all function pointers are libc's own. */

@@ -19,6 +19,7 @@ static void put_slots(struct text *answer, const struct recorder_slots *slots)
 	verbs_begin_answer(answer);
 	text_put_key_u64(answer, "slots", slots->changed);
 	text_put_key_u64(answer, "slots_left", slots->left);
+	text_put_key_u64(answer, "unredirected_pointers", slots->copies);
 	text_put_literal(answer, "}\n");
 }
 

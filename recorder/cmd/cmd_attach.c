@@ -19,22 +19,6 @@
 
 enum { LISTEN_TRIES = 300, LISTEN_PAUSE_MS = 10 };
 
-/* Of the control thread, which has just begun. */
-static bool await_socket(pid_t pid, char path[REACH_PATH_BYTES])
-{
-	struct reach_table table = { 0 };
-	bool listens = false;
-	pid_t there;
-
-	for (int i = 0; i < LISTEN_TRIES && !listens; i++) {
-		listens = reach_find(&table, pid, path) && client_probe(path, &there) == 0;
-		reach_table_free(&table);
-		if (!listens)
-			(void)poll(NULL, 0, LISTEN_PAUSE_MS);
-	}
-	return listens;
-}
-
 static bool listens_now(pid_t pid, char path[REACH_PATH_BYTES])
 {
 	struct reach_table table = { 0 };
@@ -45,16 +29,30 @@ static bool listens_now(pid_t pid, char path[REACH_PATH_BYTES])
 	return listens;
 }
 
+/* Of the control thread, which has just begun. */
+static bool await_socket(pid_t pid, char path[REACH_PATH_BYTES])
+{
+	for (int i = 0; i < LISTEN_TRIES; i++) {
+		if (listens_now(pid, path))
+			return true;
+		(void)poll(NULL, 0, LISTEN_PAUSE_MS);
+	}
+	return false;
+}
+
 static int point_calls(pid_t pid, const char *name, const char *path)
 {
 	struct client_answer answer;
-	uint64_t slots = 0;
+	uint64_t slots = 0, copies = 0;
 
 	if (!client_ask(path, "ATTACH", &answer))
 		return cmd_fail("%d %s: %s", (int)pid, name, answer.text);
 	(void)client_number(answer.text, "slots", &slots);
-	printf("%d %s: attached, %d calls lead to wcprof; wcprof enable %d begins to record\n",
-	       (int)pid, visible(name), (int)slots, (int)pid);
+	(void)client_number(answer.text, "unredirected_pointers", &copies);
+	printf("%d %s: attached, %d calls lead to wcprof", (int)pid, visible(name), (int)slots);
+	if (copies > 0)
+		printf(", %d copied function pointers do not", (int)copies);
+	printf("; wcprof enable %d begins to record\n", (int)pid);
 	return CMD_DONE;
 }
 

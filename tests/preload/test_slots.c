@@ -171,10 +171,41 @@ START_TEST(later_objects_are_found)
 }
 END_TEST
 
+static void *volatile copied;
+
+static unsigned long count_copies(void)
+{
+	static const char key[] = "\"unredirected_pointers\":";
+	char answer[512] = "";
+	int fd = connect_to_thread();
+	const char *found;
+
+	ck_assert_int_eq(send(fd, "ATTACH\n", 7, 0), 7);
+	ck_assert_int_gt(recv(fd, answer, sizeof(answer) - 1, 0), 0);
+	close(fd);
+	found = strstr(answer, key);
+	ck_assert_ptr_nonnull(found);
+	return strtoul(found + sizeof(key) - 1, NULL, 10);
+}
+
+/* The loader has not written it: it stays as it is. */
+START_TEST(copied_pointers_are_counted)
+{
+	void *function = read_function();
+	unsigned long before = count_copies();
+
+	copied = function;
+	ck_assert_uint_eq(count_copies(), before + 1);
+	ask("DETACH\n", "OK ");
+	ck_assert_ptr_eq(copied, function);
+}
+END_TEST
+
 SUITE()
 {
 	FIXTURE(setup, teardown);
 	TEST(slots_lead_here_and_back);
 	TEST(calls_go_on_meanwhile);
 	LOOP(later_objects_are_found, 0, 2);
+	TEST(copied_pointers_are_counted);
 }

@@ -14,7 +14,7 @@ static bool leads_here;
 
 static bool point_calls(bool here, struct recorder_slots *slots)
 {
-	*slots = (struct recorder_slots){ 7, 0 };
+	*slots = (struct recorder_slots){ 7, 0, 3 };
 	leads_here = here;
 	return true;
 }
@@ -55,6 +55,7 @@ START_TEST(calls_lead_here_and_back)
 	host.point_calls = point_calls;
 	host.look_for_objects = look_for_objects;
 	setenv("WCPROF_CONTROL", "off", 1);
+	setenv("WCPROF_ENABLE", "1", 1);
 	recorder_start(&host);
 	attached_tick();
 	ck_assert_int_eq(looks, 0);
@@ -64,11 +65,15 @@ START_TEST(calls_lead_here_and_back)
 	ck_assert_str_eq(status(), ",\"attached\":true");
 	attached_tick();
 	ck_assert_int_eq(looks, 1);
+	ck_assert_uint_eq(recorder_arena->counters[COUNTER_unredirected_pointers], 3);
+	ck_assert_int_lt(attached_wait_ms(1000), 1000);
+	ck_assert_int_eq(attached_wait_ms(1), 1);
 	ck_assert(attached_point(false, &slots));
 	ck_assert(!leads_here);
 	ck_assert_str_eq(status(), ",\"attached\":false");
 	attached_tick();
 	ck_assert_int_eq(looks, 1);
+	ck_assert_int_eq(attached_wait_ms(1000), 1000);
 }
 END_TEST
 

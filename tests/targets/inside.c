@@ -3,7 +3,7 @@
  * Answer expected: "ready", and after a byte on standard input "out". "unknown" instead of "ready":
  * the kernel does not say in which call a thread is.
  *
- *	inside mutex|read|recv|accept|poll|epoll|select|sleep|futex|sem|readers|writers|reading
+ *	inside mutex|read|recv|accept|poll|epoll|select|sleep|futex|sem|readers|writers|reading|cond
  *	inside join|child|children
  *
  * readers: a writer waits for a reader; writers: one waits for a writer; reading: a reader does.
@@ -34,6 +34,8 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static int may_go;
 static sem_t permits;
 static pid_t child;
 static const char *kind;
@@ -77,6 +79,11 @@ static void go_inside(void)
 		syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 	} else if (is("sem")) {
 		sem_wait(&permits);
+	} else if (is("cond")) {
+		pthread_mutex_lock(&mutex);
+		while (!may_go)
+			pthread_cond_wait(&cond, &mutex);
+		pthread_mutex_unlock(&mutex);
 	} else if (is("readers") || is("writers")) {
 		pthread_rwlock_wrlock(&lock);
 		pthread_rwlock_unlock(&lock);
@@ -110,6 +117,14 @@ static void *work(void *unused)
 	return unused;
 }
 
+static void signal_condition(void)
+{
+	pthread_mutex_lock(&mutex);
+	may_go = 1;
+	pthread_cond_signal(&cond);
+	pthread_mutex_unlock(&mutex);
+}
+
 static void let_go(void)
 {
 	struct sockaddr_in address;
@@ -127,6 +142,8 @@ static void let_go(void)
 		(void)!connect(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&address, size);
 	else if (is("sem"))
 		sem_post(&permits);
+	else if (is("cond"))
+		signal_condition();
 	else if (is("readers") || is("writers") || is("reading"))
 		pthread_rwlock_unlock(&lock);
 	else
@@ -167,7 +184,8 @@ static void prepare(void)
 	set = epoll_create1(0);
 	epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event);
 	signal(SIGUSR1, nothing);
-	pthread_mutex_lock(&mutex);
+	if (!is("cond"))
+		pthread_mutex_lock(&mutex);
 	sem_init(&permits, 0, 0);
 	if (is("readers"))
 		pthread_rwlock_rdlock(&lock);
