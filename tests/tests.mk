@@ -86,7 +86,7 @@ conformance: tests-built ## programs of other projects behave the same, off and 
 	@B=$(B) tests/conformance/conformance.py $(CONFORMANCE_ARGS)
 moments: tests-built ## dumps at 25,000 moments of a program keep what the format promises (about 10 minutes)
 	@MOMENTS=20000 B=$(B) tests/safety/test_moments
-attach-soak: tests-built ## attaches to 11 busy programs and leaves them, ATTACH_CYCLES (500) times each (an hour)
+attach-soak: tests-built ## attaches to 12 busy programs and leaves them, ATTACH_CYCLES (500) times each (an hour)
 	@B=$(B) tests/attach/soak
 kill: tests-built ## programs that end at 10,000 random moments lose nothing (about 20 minutes)
 	@KILL_RUNS=10000 B=$(B) tests/kill/test_kill

@@ -7,6 +7,9 @@ library preloaded but off, and recording from its start to a dump at each exit. 
 recording with samples. Exit status, standard output and standard error must be the same, after the row's own
 replacements; every dump must be read by wcprof-analyze.
 
+With --attach no library is preloaded. Every process of the row is attached to as soon as it is seen, and recorded. One
+that is refused, or has ended before, goes on without; the row's line says how many were attached to.
+
 CPU time must be of the same class: at most twice the native one plus a second, unless the row says and explains more,
 and 20 ms for each process that left a dump. It is CPU time because that depends least on what else the machine does,
 and a class because it depends on that all the same; what is over is tried once more.
@@ -20,6 +23,7 @@ import argparse
 import concurrent.futures
 import dataclasses
 import difflib
+import functools
 import glob
 import os
 import re
@@ -38,6 +42,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.join(ROOT, os.environ.get("B", "build"))
 LIBRARY = os.path.join(BUILD, "libwcprof.so")
 ANALYZER = os.path.join(BUILD, "wcprof-analyze")
+WCPROF = os.path.join(BUILD, "wcprof")
 SKIPPED = 77
 DIFFERENCE_LINES = 60
 # An event cap that keeps a row's dumps readable in seconds; what is dropped is counted in them.
@@ -47,6 +52,7 @@ CPU_MORE_SECONDS = 1
 # To start recording and to write a dump takes 2 to 4 ms on an idle machine, and 7 ms on one whose CPUs are shared.
 CPU_DUMP_SECONDS = 0.02
 PAUSE_SECONDS = 0.01
+ATTACH_SECONDS = 60  # only ends what hangs
 DUMPS_AT_A_TIME = 50
 say_lock = threading.Lock()
 
@@ -83,11 +89,15 @@ class Place:
                        "TMPDIR": work, "LANG": "C.UTF-8", "TZ": "UTC", "PROGRAMS": os.path.join(HERE, "programs"),
                        "PLACE": self.path, "BUILD": BUILD}
         if mode != "native":
-            environment.update(LD_PRELOAD=self.library, WCPROF_DIR=os.path.join(self.path, "run"))
+            environment.update(WCPROF_DIR=os.path.join(self.path, "run"))
+        if mode not in ("native", "attached"):
+            environment.update(LD_PRELOAD=self.library)
         if mode == "sampled":
             environment.update(WCPROF_SAMPLE_HZ=SAMPLES_HZ)
         if mode in ("on", "sampled"):
-            environment.update(WCPROF_ENABLE="1", WCPROF_OUTPUT=os.path.join(self.dumps, "%e.%p.jsonl"),
+            environment.update(WCPROF_ENABLE="1")
+        if mode in ("on", "sampled", "attached"):
+            environment.update(WCPROF_OUTPUT=os.path.join(self.dumps, "%e.%p.jsonl"),
                                WCPROF_MAX_EVENTS=EVENTS_MOST)
         return environment
 
@@ -134,6 +144,47 @@ def give_up(number, _):
     os._exit(128 + number)
 
 
+class Attacher:
+    """Attaches to each process of a place, from its beginning to the end of the row, and records it."""
+
+    def __init__(self, place):
+        self.place, self.seen, self.attached, self.hung, self.ends = place, set(), 0, "", False
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        while not self.ends:
+            for process in glob.glob("/proc/[0-9]*"):
+                self.look_at(process)
+            time.sleep(PAUSE_SECONDS)
+
+    def look_at(self, process):
+        try:
+            key = (process, os.stat(process).st_ctime_ns)
+            if key in self.seen or not self.place.is_home_of(process):
+                return
+        except OSError:
+            return
+        self.seen.add(key)
+        pid = process.split("/")[2]
+        self.attached += self.tell("attach", pid) and self.tell("enable", pid)
+
+    def tell(self, verb, pid):
+        environment = {"PATH": "/usr/bin:/bin", "WCPROF_DIR": os.path.join(self.place.path, "run")}
+        try:
+            return subprocess.run([WCPROF, verb, pid], env=environment, capture_output=True, check=False,
+                                  timeout=ATTACH_SECONDS).returncode == 0
+        except subprocess.TimeoutExpired:
+            self.hung = f"wcprof {verb} {pid} hangs"
+            return False
+
+    def end(self):
+        self.ends = True
+        self.thread.join()
+        if self.hung:
+            raise Difference(self.hung)
+
+
 def normal(row, place, text):
     text = text.replace(place.path, "PLACE")
     for pattern, replacement in row.same:
@@ -149,6 +200,7 @@ class Outcome:
     text: str
     cpu_seconds: float
     dumps: int = 0
+    attached: int = 0
 
 
 def wait_for(process, seconds):
@@ -173,13 +225,16 @@ def run(row, place, mode):
         process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", row.command], stdin=subprocess.DEVNULL,
                                    stdout=out, stderr=err, cwd=os.path.join(place.path, "work"),
                                    env=place.environment(mode), start_new_session=True)
+        attacher = Attacher(place) if mode == "attached" else None
         status, cpu_seconds = wait_for(process, row.seconds)
+    if attacher:
+        attacher.end()
     place.end_leftovers()
     text = f"exit status {status}\n"
     for name, path in zip(("output", "error"), output):
         with open(path, encoding="utf-8", errors="backslashreplace") as file:
             text += f"--- standard {name}\n{normal(row, place, file.read())}"
-    return Outcome(status, text, cpu_seconds)
+    return Outcome(status, text, cpu_seconds, attached=attacher.attached if attacher else 0)
 
 
 def difference(mode, native, other):
@@ -215,6 +270,10 @@ def run_checked(row, place, mode):
     """Returns how it went, and what is to be said of its dumps."""
     outcome = run(row, place, mode)
     outcome.dumps = len(os.listdir(place.dumps))
+    if mode == "attached" and not outcome.dumps:
+        return outcome, f"{outcome.attached} attached, no dump"
+    if mode == "attached":
+        return outcome, f"{outcome.attached} attached, {check_dumps(place)}"
     if mode != "off":
         return outcome, check_dumps(place)
     if outcome.dumps:
@@ -245,17 +304,25 @@ def compare_mode(row, place, mode, native):
     raise Difference(f"{mode}: now other than native, now dear")
 
 
-def compare(row, place):
+def modes_of(row, is_attached):
+    if is_attached:
+        return ("attached",)
+    return ("off", "on", "sampled") if row.sampled else ("off", "on")
+
+
+def compare(row, place, is_attached):
     """Runs the row in its modes; returns what to say of it."""
+    if is_attached and not row.attached:
+        return "skip", "its own tracer would be refused"
     native = run(row, place, "native")
     if native.status == SKIPPED:
         return "skip", native.text.splitlines()[-1]
     if native.status != 0:
         raise Difference(f"fails without us\n{native.text}")
     notes, seconds = [], []
-    for mode in ("off", "on", "sampled") if row.sampled else ("off", "on"):
+    for mode in modes_of(row, is_attached):
         native, other, dumps, retried = compare_mode(row, place, mode, native)
-        notes += [dumps] * (mode == "on") + [f"retried {retried} times {mode}"] * (retried > 0)
+        notes += [dumps] * (mode in ("on", "attached")) + [f"retried {retried} times {mode}"] * (retried > 0)
         seconds.append(f"{mode} {other.cpu_seconds:.1f}")
     return "ok", ", ".join(notes) + f"; CPU {native.cpu_seconds:.1f} s, " + ", ".join(seconds)
 
@@ -290,6 +357,7 @@ def options():
         epilog="The last line is `N passed, N failed`; the exit status is 1 if any failed.")
     parser.add_argument("rows", nargs="*", metavar="REGEX", help="only rows whose whole name matches (default: all)")
     parser.add_argument("--short", action="store_true", help="only rows of the short form")
+    parser.add_argument("--attach", action="store_true", help="attach to the processes instead")
     parser.add_argument("--list", action="store_true", help="print the rows' names and end")
     parser.add_argument("--twice", action="store_true", help="run natively twice, and compare that")
     parser.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="so many rows at a time (1)")
@@ -308,12 +376,12 @@ def main():
         rows.sort(key=lambda row: -row.seconds)  # or one that takes long would be left at the end
     if not rows:
         sys.exit("conformance.py: no such row (--list shows them)")
-    for path in (LIBRARY, ANALYZER):
+    for path in (LIBRARY, ANALYZER, WCPROF):
         if not os.path.exists(path):
             sys.exit(f"conformance.py: not built: {path} (make)")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, give_up)
-    function = compare_native if chosen.twice else compare
+    function = compare_native if chosen.twice else functools.partial(compare, is_attached=chosen.attach)
     with concurrent.futures.ThreadPoolExecutor(chosen.jobs) as pool:
         words = list(pool.map(lambda row: try_row(row, function), rows))
     skipped = f", {words.count('skip')} skipped" if "skip" in words else ""

@@ -19,6 +19,7 @@ class Row:
     seconds: int = 900
     short: bool = False  # also in scripts/check
     sampled: bool = False  # also recording with samples
+    attached: bool = True  # may be attached to; not where it traces, or is traced
     cpu_times: float = 2  # so many times the native CPU time, plus a second; more needs a reason beside it
 
 
@@ -111,8 +112,8 @@ ROWS = (
     script("postgres", "postgres: initdb, pgbench, kill -9, recovery"),
     script("node", "node: threads, thread pool, children, HTTP", same=ENDED),
     script("java", "javac and java: threads, locks, children, sockets"),
-    script("valgrind", "threads, forks and a planted fault under valgrind"),
-    script("gdb", "gdb attaches: breakpoint, stack, detach, and the program goes on"),
+    script("valgrind", "threads, forks and a planted fault under valgrind", attached=False),
+    script("gdb", "gdb attaches: breakpoint, stack, detach, and the program goes on", attached=False),
     script("allocator.jemalloc-first", "threads, forks and allocation under jemalloc, preloaded before us",
            "libjemalloc.so.2 first"),
     script("allocator.jemalloc-last", "the same, preloaded after us", "libjemalloc.so.2 last"),
@@ -130,7 +131,8 @@ ROWS = (
         "fakeroot sh -c 'touch file; chown 12:34 file; stat -c %u:%g file; id -u; exit 3' || echo $?"),
     # Each call stops the process twice, recorded ones more often.
     Row("strace", "threads, forks and allocation with strace -f attached from the start",
-        "strace -f -o /dev/null $BUILD/tests/targets/churn 20 0", cpu_times=10),
+        "strace -f -o /dev/null $BUILD/tests/targets/churn 20 0", cpu_times=10,
+        attached=False),
     Row("sudo", "sudo and su: the loader drops preloads, and what they start is as without us",
         "sudo -n id -u; sudo -n -u nobody id -u; env -u WCPROF_DIR "
         "su nobody -s /bin/sh -c 'id -u; exit 3' || echo $?"),

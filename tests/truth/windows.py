@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records a program in many short windows, and holds their answers against one long recording's.
 
-    windows.py [--build build] [--windows N] [--ms N] [--only REGEX] [--long SECONDS] [--beside N]
+    windows.py [--build build] [--windows N] [--ms N] [--only REGEX] [--long SECONDS] [--beside N] [--attach]
                [--keep DIR [--again]]
 
 Each window is `wcprof enable`, a while, `wcprof disable`, `wcprof dump`. One line for each window: its drift, whether
 its answers are withheld, and what the three classes would save that the long recording ranks highest. The last line
 has the means over windows, and how much half of the class really saves, where that can be made. With --beside, so
-many processes of other sessions want a CPU all the time. With --again nothing is recorded: the dumps of an earlier run
-in DIR are analyzed.
+many processes of other sessions want a CPU all the time. With --attach the windows are of a program without the
+library, which is attached to before each and left after it; the long recording is of a preloaded one. With --again
+nothing is recorded: the dumps of an earlier run in DIR are analyzed.
 """
 
 import argparse
@@ -51,6 +52,7 @@ for thread in threads:
     thread.start()
 """
 LOCKS = {"T_N": "1000000", "T_A": "sleep:1500", "T_B": "sleep:750"}
+POOL = {"T_N": "1000000", "T_M": "1", "T_Q": "4", "T_W": "1", "T_A": "sleep:2000", "T_B": "sleep:10000"}
 FORKS = "while :; do sleep 0.004; (sleep 0.003); /bin/true; done"
 BUSY = "while True: pass"
 MADE_RUNS = 5
@@ -63,6 +65,7 @@ def programs(build, port):
     return {
         "locks": Program([f"{build}/tests/truth/locks", "satlock"], LOCKS, None, {"T_N": "200"},
                          ("hold lock_m", {"T_A": "sleep:750"})),
+        "pool": Program([f"{build}/tests/truth/conditions", "bursts"], POOL),
         "redis": Program(["redis-server", "--port", str(port), "--save", "", "--appendonly", "no"], {},
                          ["redis-benchmark", "-p", str(port), "-n", "100000000", "-c", "8", "-t", "set", "-q"]),
         "memcached": Program(["memcached", "-l", "127.0.0.1", "-p", str(port), "-t", "2", "-u", "root"], {},
@@ -189,6 +192,7 @@ def main():
     parser.add_argument("--long", type=float, default=3)
     parser.add_argument("--only", default="")
     parser.add_argument("--beside", type=int, default=0)
+    parser.add_argument("--attach", action="store_true")
     parser.add_argument("--keep")
     parser.add_argument("--again", action="store_true")
     options = parser.parse_args()
@@ -221,9 +225,13 @@ def loaded(program, environment, beside):
 def record_all(options, name, program, folder):
     build = options.build
     environment = {**program.environment, "LD_PRELOAD": os.path.abspath(f"{build}/libwcprof.so")}
-    with loaded(program, environment, options.beside) as process:
+    with loaded(program, program.environment if options.attach else environment, options.beside) as process:
         for i in range(options.windows):
+            if options.attach:
+                wcprof(build, "attach", process.pid)
             record(build, process.pid, f"{folder}/{name}-{i}.jsonl", options.ms / 1000)
+            if options.attach:
+                wcprof(build, "detach", process.pid)
             time.sleep(random.uniform(0.02, 0.1))
     with loaded(program, environment, options.beside) as process:
         record(build, process.pid, f"{folder}/{name}-long.jsonl", options.long)

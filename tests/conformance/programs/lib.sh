@@ -9,7 +9,7 @@ as_nobody() { # COMMAND...
 		"$@"
 	else
 		env -u LD_PRELOAD setpriv --reuid=nobody --regid=nogroup --clear-groups \
-			env ${WCPROF_DIR:+LD_PRELOAD="$LD_PRELOAD" WCPROF_DIR="$PLACE/run-nobody"} \
+			env ${LD_PRELOAD:+LD_PRELOAD="$LD_PRELOAD"} ${WCPROF_DIR:+WCPROF_DIR="$PLACE/run-nobody"} \
 			${WCPROF_OUTPUT:+WCPROF_OUTPUT="$PLACE/dumps/nobody.%e.%p.jsonl"} "$@"
 	fi
 }
