@@ -334,6 +334,7 @@ static bool load(struct attach *attach)
 	attach->stack = attach_stack_open(pid, attach->threads.memory);
 	if (!attach->stack)
 		return fail(attach, "its files cannot be read");
+	attach_be_urgent();
 	return find_and_run(attach);
 }
 

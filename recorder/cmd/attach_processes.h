@@ -24,6 +24,9 @@ struct attach_order {
 	size_t needed_count;
 };
 
+/* From now on this process has a CPU as soon as it wants one, if its user may have that. It sleeps
+ * nearly all the time, and a thread of the program may wait for it. */
+void attach_be_urgent(void);
 /* In the process that traces. False: it has not been done, and why not. */
 bool attach_trace(const struct attach_order *order, char error[ATTACH_ERROR_BYTES]);
 
