@@ -257,7 +257,7 @@ uint64_t op_begin(struct self *self, enum kind kind, uint32_t name, uint64_t val
 }
 
 uint64_t op_moment(struct self *self, enum kind kind, uint32_t name, uint32_t stack,
-		   const void *frame)
+		   const void *frame, uint64_t at_ticks)
 {
 	struct record record = {
 		.name = name,
@@ -272,7 +272,7 @@ uint64_t op_moment(struct self *self, enum kind kind, uint32_t name, uint32_t st
 	context_follow(self);
 	record.parent = op_current(self);
 	record.id = self_next_id(self);
-	record.start = record.end = clock_now_ticks();
+	record.start = record.end = at_ticks;
 	entry_append(self, &record);
 	return record.id;
 }
@@ -346,6 +346,12 @@ static inline __attribute__((always_inline)) void end_op(struct self *self, uint
 void op_end(struct self *self, uint64_t op, enum outcome outcome, uint64_t value)
 {
 	end_op(self, op, outcome, value, clock_now_ticks(), false);
+}
+
+void op_end_at(struct self *self, uint64_t op, enum outcome outcome, uint64_t value,
+	       uint64_t end_ticks)
+{
+	end_op(self, op, outcome, value, end_ticks, false);
 }
 
 void op_end_brief(struct self *self, uint64_t op, enum outcome outcome, uint64_t value)

@@ -30,8 +30,10 @@ bool op_release_hold(struct self *, const struct record *hold) HIDDEN;
 /* Writes its record, unless it was open here and has been cut off since then. */
 void op_end_hold(struct self *, const struct record *hold, bool was_open) HIDDEN;
 /* An op that takes no time: its record is written at once, and its id returned. */
-uint64_t op_moment(struct self *, enum kind, uint32_t name, uint32_t stack,
-		   const void *frame) HIDDEN;
+uint64_t op_moment(struct self *, enum kind, uint32_t name, uint32_t stack, const void *frame,
+		   uint64_t at_ticks) HIDDEN;
+/* op_end() for who has looked at the clock. */
+void op_end_at(struct self *, uint64_t op, enum outcome, uint64_t value, uint64_t end_ticks) HIDDEN;
 /* Takes an open entry away without a record; false when this thread has no such entry. */
 bool op_drop(struct self *, uint64_t handle) HIDDEN;
 /* This thread is in the op, which is among the handles with this index, until it ends or is

@@ -180,6 +180,12 @@ static void fetch_one(const struct probe_fetch *fetch, const struct probe_contex
 		value->bits = cut_and_extend(fetch, bits);
 }
 
+/* A number that needs no memory: only its bits are looked at. */
+static bool is_plain(const struct probe_fetch *fetch)
+{
+	return fetch->step_count == 0 && fetch->type != PROBE_STRING;
+}
+
 void probe_fetch_all(const struct probe_code *code, const struct probe_context *context,
 		     bool is_at_return, struct probe_value *values)
 {
@@ -188,6 +194,11 @@ void probe_fetch_all(const struct probe_code *code, const struct probe_context *
 
 		if (is_at_return && !fetch->is_at_return)
 			continue;
+		if (fetch->is_at_return == is_at_return && is_plain(fetch)) {
+			values[i].bits = cut_and_extend(fetch, begin(fetch, context));
+			values[i].is_known = true;
+			continue;
+		}
 		values[i].bits = 0;
 		values[i].is_known = false;
 		values[i].is_cut = false;

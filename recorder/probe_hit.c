@@ -12,10 +12,13 @@
 
 #include "chunk.h"
 #include "clock.h"
+#include "entries.h"
 #include "gate.h"
 #include "op.h"
+#include "own_stack.h"
 #include "spare.h"
 #include "stack.h"
+#include "stack_walk.h"
 #include "tasks.h"
 #include "vectors.h"
 
@@ -106,9 +109,18 @@ static struct probe_counts *counts_of(const struct self *self, uint64_t index)
 
 /* --- Values ----------------------------------------------------------------------------------- */
 
-static bool read_memory(void *context, uint64_t address, void *to, size_t bytes)
+/* The thread's own stack is there; all else only the kernel knows. */
+READS_STACKS static bool read_memory(void *context, uint64_t address, void *to, size_t bytes)
 {
+	const uint8_t *from = (const uint8_t *)(uintptr_t)address;
+
 	(void)context;
+	if (address >= own_stack.low && address < own_stack.top &&
+	    bytes <= own_stack.top - address) {
+		for (size_t i = 0; i < bytes; i++)
+			((uint8_t *)to)[i] = from[i];
+		return true;
+	}
 	return task_read_memory(gate_pid(), address, to, bytes) == bytes;
 }
 
@@ -152,10 +164,8 @@ static void intern_text(void *argument)
 }
 
 static void write_values(struct self *self, const struct probe *probe, uint64_t op,
-			 const struct probe_values *values)
+			 const struct probe_values *values, uint64_t now)
 {
-	uint64_t now = clock_now_ticks();
-
 	for (uint32_t i = 0; i < probe->order.code.fetch_count; i++) {
 		const struct probe_fetch *fetch = &probe->order.code.fetches[i];
 		struct text_to_intern text = { &values->values[i], 0 };
@@ -179,7 +189,7 @@ static void write_values(struct self *self, const struct probe *probe, uint64_t 
 				continue;
 			record.value = text.id;
 		}
-		(void)chunk_append(self, &record);
+		entry_append(self, &record);
 	}
 }
 
@@ -226,13 +236,13 @@ static bool is_in_place(struct self *self, struct probe *probe, struct probe_sta
 	return false;
 }
 
-static bool is_late_enough(struct probe *probe, const struct probe_stack *stack)
+static bool is_late_enough(struct probe *probe, const struct probe_stack *stack, uint64_t now)
 {
 	struct request_now request = { stack->request & ~REQUEST_KIND_BIT,
 				       stack->request & REQUEST_KIND_BIT ? REQUESTS_MARKED
 									 : REQUESTS_SERVED };
 
-	return !stack->request || condition_is_reached(&probe->when, request, clock_now_ticks());
+	return !stack->request || condition_is_reached(&probe->when, request, now);
 }
 
 static void open_op(struct self *self, struct probe *probe, struct probe_stack *stack)
@@ -253,9 +263,10 @@ static void open_op(struct self *self, struct probe *probe, struct probe_stack *
 	if (!is_wanted(self, probe, stack, values))
 		return;
 	calls = stack_capture(self, (const void *)(uintptr_t)stack->caller, frame);
-	if (probe->min_ticks)
-		stack->registers[PROBE_RIP] = clock_now_ticks();
 	stack->op = op_begin(self, KIND_OP_USER, load_relaxed(&probe->name), 0, -1, calls, frame);
+	if (!stack->op)
+		return;
+	stack->registers[PROBE_RIP] = self->slot->entries[self->depth - 1].record.start;
 	if (values) {
 		values->op = stack->op;
 		stack->values = (uint64_t)(uintptr_t)values;
@@ -293,18 +304,28 @@ static struct probe_values *values_at_end(const struct probe *probe, struct prob
 	return values;
 }
 
+static bool is_long(struct probe *probe, uint64_t ticks)
+{
+	struct probe_lengths *lengths = load_relaxed(&probe->lengths);
+	bool is = ticks >= load_relaxed(&probe->min_ticks);
+
+	if (UNLIKELY(lengths) && probe_lengths_add(lengths, ticks))
+		store_relaxed(&probe->min_ticks,
+			      probe_lengths_at(lengths, probe->order.min_permille));
+	return is;
+}
+
 /* Whether the call counts, now that it has ended; if not, why is counted. */
 static bool has_counted(struct self *self, struct probe *probe, const struct probe_stack *stack,
-			const struct probe_values *values)
+			const struct probe_values *values, uint64_t now)
 {
 	const struct probe_code *code = &probe->order.code;
-	uint64_t start = stack->registers[PROBE_RIP];
 
-	if (probe->min_ticks && clock_now_ticks() - start < probe->min_ticks) {
+	if (!is_long(probe, now - stack->registers[PROBE_RIP])) {
 		add_relaxed(&counts_of(self, stack->index)->brief, 1);
 		return false;
 	}
-	if (is_late_enough(probe, stack) &&
+	if (is_late_enough(probe, stack, now) &&
 	    (!code->needs_return || (values && probe_judge(code, values->values) == PROBE_YES)))
 		return true;
 	add_relaxed(&counts_of(self, stack->index)->unmet, 1);
@@ -314,16 +335,17 @@ static bool has_counted(struct self *self, struct probe *probe, const struct pro
 static void close_op(struct probe_stack *stack, enum outcome outcome)
 {
 	struct probe *probe = &probe_table[stack->index];
+	uint64_t now = clock_now_ticks(); /* the rest is not the program's time */
 	struct self *self = begin(probe, &stack->rbp);
 	struct probe_values *values;
 
 	if (!self)
 		return;
 	values = values_at_end(probe, stack, outcome);
-	if (has_counted(self, probe, stack, values)) {
-		op_end(self, stack->op, outcome, 0);
+	if (has_counted(self, probe, stack, values, now)) {
+		op_end_at(self, stack->op, outcome, 0, now);
 		if (values)
-			write_values(self, probe, stack->op, values);
+			write_values(self, probe, stack->op, values, now);
 	} else {
 		(void)op_drop(self, stack->op);
 	}
@@ -344,7 +366,7 @@ static void write_moment(struct self *self, struct probe *probe, struct probe_st
 	const void *behind = (const void *)(uintptr_t)(stack->caller + 1);
 	struct probe_values *values = NULL;
 	uint32_t calls;
-	uint64_t op;
+	uint64_t op, now = clock_now_ticks();
 
 	add_relaxed(&counts_of(self, stack->index)->calls, 1);
 	if (!is_in_place(self, probe, stack, false))
@@ -354,9 +376,9 @@ static void write_moment(struct self *self, struct probe *probe, struct probe_st
 	if (!is_wanted(self, probe, stack, values))
 		return;
 	calls = stack_capture_within(self, behind, frame, stack->registers[PROBE_RSP]);
-	op = op_moment(self, KIND_OP_USER, load_relaxed(&probe->name), calls, frame);
+	op = op_moment(self, KIND_OP_USER, load_relaxed(&probe->name), calls, frame, now);
 	if (values)
-		write_values(self, probe, op, values);
+		write_values(self, probe, op, values, now);
 }
 
 void probe_come_by(struct probe_stack *stack)

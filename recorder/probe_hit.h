@@ -13,6 +13,7 @@
 
 #include "arena.h"
 #include "probe_eval.h"
+#include "probe_lengths.h"
 #include "probe_order.h"
 
 enum {
@@ -40,10 +41,11 @@ enum { PROBE_RED_ZONE = 128 };
 /* The control thread writes all but the name, before the probe is there; any thread that. */
 struct probe {
 	uint64_t moved;
-	uint64_t address; /* of the jump */
-	uint64_t min_ticks;
-	struct arena *arena; /* that has the name; written last */
-	uint32_t name;       /* string id */
+	uint64_t address;              /* of the jump */
+	uint64_t min_ticks;            /* any thread writes it while `lengths` are known */
+	struct probe_lengths *lengths; /* NULL: min_ticks stays as it is */
+	struct arena *arena;           /* that has the name; written last */
+	uint32_t name;                 /* string id */
 	uint32_t is_on;
 	uint32_t names[PROBE_FETCHES_MAX]; /* of its values; as `name` */
 	struct condition when;             /* of its order */

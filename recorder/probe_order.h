@@ -48,9 +48,9 @@ struct probe_order {
 	uint8_t moved_bytes;
 	uint8_t fixup_count;
 	uint8_t mark_count;
-	uint8_t sight;   /* enum probe_sight */
-	uint8_t stub_at; /* of a moment: where in `moved` there is room for the stub */
-	uint8_t zero[2];
+	uint8_t sight;         /* enum probe_sight */
+	uint8_t stub_at;       /* of a moment: where in `moved` there is room for the stub */
+	uint16_t min_permille; /* that are shorter, instead of min_ns: 950 for the slowest 5% */
 	uint8_t old[PROBE_OLD_BYTES]; /* whole instructions, which the jump overwrites in part */
 	uint8_t moved[PROBE_MOVED_BYTES];
 	/* Where distances of 32 bits are in `moved`, right if it were at `address`. */

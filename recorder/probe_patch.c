@@ -27,6 +27,8 @@ enum {
 };
 
 static uint32_t used; /* of the table */
+/* [PROBES_MAX]; NULL until a probe is to see the slowest calls. */
+static struct probe_lengths *lengths;
 
 /* --- Orders ----------------------------------------------------------------------------------- */
 
@@ -51,7 +53,7 @@ bool probe_order_is_valid(const struct probe_order *order)
 	    order->old_bytes < PROBE_JUMP_BYTES || order->old_bytes > PROBE_OLD_BYTES ||
 	    order->moved_bytes < PROBE_JUMP_BYTES || order->moved_bytes > PROBE_MOVED_BYTES ||
 	    order->fixup_count > PROBE_FIXUPS_MAX || order->mark_count > PROBE_MARKS_MAX ||
-	    order->sight > PROBE_SEES_A_MOMENT ||
+	    order->sight > PROBE_SEES_A_MOMENT || order->min_permille >= LENGTHS_PERMILLE ||
 	    (order->sight == PROBE_SEES_A_MOMENT &&
 	     order->stub_at + PROBE_STUB_BYTES > order->moved_bytes) ||
 	    (order->sight == PROBE_SEES_CALLS && order->place != order->address) ||
@@ -191,14 +193,22 @@ static bool make_values(const struct probe_order *order)
 	return !order->code.fetch_count || probe_values;
 }
 
-/* A removed probe that is the same in all but min_ns: threads may be inside, so nothing else of one
- * ever changes. */
+static bool make_lengths(const struct probe_order *order)
+{
+	if (order->min_permille && !lengths)
+		lengths = mapping_make(PROBES_MAX * sizeof(*lengths), -1);
+	return !order->min_permille || lengths;
+}
+
+/* A removed probe that is the same in all but which calls are too short. Threads may be inside, so
+ * nothing else of one ever changes. */
 static struct probe *find(const struct probe_order *order)
 {
 	for (uint32_t i = 0; i < used; i++) {
 		struct probe_order before = probe_table[i].order;
 
 		before.min_ns = order->min_ns;
+		before.min_permille = order->min_permille;
 		if (memcmp(&before, order, sizeof(before)) == 0)
 			return &probe_table[i];
 	}
@@ -260,6 +270,8 @@ static uint64_t moved_to(uint64_t pc)
 static void settle(struct probe *probe, const struct probe_order *order)
 {
 	probe->order.min_ns = order->min_ns;
+	probe->order.min_permille = order->min_permille;
+	store_relaxed(&probe->lengths, order->min_permille ? &lengths[probe - probe_table] : NULL);
 	store_relaxed(&probe->min_ticks, clock_ticks_of(order->min_ns));
 }
 
@@ -280,7 +292,7 @@ const char *probe_add(const struct probe_order *order)
 	struct probe *probe;
 	const char *why;
 
-	if (!make_tables() || !make_values(order))
+	if (!make_tables() || !make_values(order) || !make_lengths(order))
 		return "there is no memory for it";
 	probe = find(order);
 	if (is_probed(order))

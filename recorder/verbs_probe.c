@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "clock.h"
 #include "handout.h"
 #include "probe_patch.h"
 
@@ -75,6 +76,16 @@ void verb_UNPROBE(struct request *request, struct text *answer)
 /* Of one, with what comes behind the last: each byte of its name may become six. */
 enum { PROBE_TEXT_BYTES = 6 * (PROBE_ORDER_NAME_BYTES + CONDITION_BYTES) + 256 };
 
+/* Of the slowest calls it is what has been found so far. */
+static uint64_t min_ns_of(const struct probe *probe)
+{
+	uint64_t rate = clock_own_rate(CLOCK_APART_LEAST_NS);
+
+	if (!probe->order.min_permille)
+		return probe->order.min_ns;
+	return (uint64_t)((unsigned __int128)load_relaxed(&probe->min_ticks) * rate >> 32);
+}
+
 static void put_probe(struct text *answer, uint32_t index)
 {
 	const struct probe *probe = &probe_table[index];
@@ -90,7 +101,8 @@ static void put_probe(struct text *answer, uint32_t index)
 	text_put_key_u64(answer, "calls", calls);
 	text_put_key_u64(answer, "brief", brief);
 	text_put_key_u64(answer, "unmet", unmet);
-	text_put_key_u64(answer, "min_ns", probe->order.min_ns);
+	text_put_key_u64(answer, "min_ns", min_ns_of(probe));
+	text_put_key_u64(answer, "min_permille", probe->order.min_permille);
 	text_put_key(answer, "when");
 	text_put_json(answer, probe->order.when, strlen(probe->order.when));
 	text_put_literal(answer, "}");

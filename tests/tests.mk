@@ -9,7 +9,7 @@ UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
               $(AN_DIRS) preload))))
 
 .PHONY: tests-built unit-built fuzzers fuzz bench truth windows peers trials diffs field generators soak model \
-  conformance kill moments attach-soak
+  conformance kill moments attach-soak probe-soak
 
 # A unit test is one program: the test, and what it calls of the part of the house that it mirrors. Most are not
 # optimised, or most of the time of a build would be theirs; the recorder's are, as stacks are looked at in them.
@@ -88,5 +88,7 @@ moments: tests-built ## dumps at 25,000 moments of a program keep what the forma
 	@MOMENTS=20000 B=$(B) tests/safety/test_moments
 attach-soak: tests-built ## attaches to 12 busy programs and leaves them, ATTACH_CYCLES (500) times each (an hour)
 	@B=$(B) tests/attach/soak
+probe-soak: tests-built ## probes of busy programs are put in and taken out, PROBE_CYCLES (1000) times each
+	@PROBE_CYCLES=$(or $(PROBE_CYCLES),1000) B=$(B) tests/cmd/test_probe -k come_and_go
 kill: tests-built ## programs that end at 10,000 random moments lose nothing (about 20 minutes)
 	@KILL_RUNS=10000 B=$(B) tests/kill/test_kill

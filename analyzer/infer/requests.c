@@ -374,15 +374,15 @@ static void op_look_at(struct seeking *seeking, uint32_t op)
 	const struct rec_op *rec_op = &rec->ops[op];
 	bool is_inside =
 		rec_op->parent != NO_INDEX && rec->ops[rec_op->parent].kind == KIND_OP_USER;
+	bool is_moment = !rec->extras[op].open && rec_op->start_ns == rec_op->end_ns;
 
-	if (rec_op->kind == KIND_OP_USER && !is_inside)
+	if (rec_op->kind == KIND_OP_USER && !is_inside && !is_moment)
 		request_add_plain(
 			seeking, REQUEST_MARKED, op,
 			(struct point){ rec->extras[op].open ? NO_INDEX : op, STAMP_END });
 	if (rec_op->kind != KIND_IO || seeking->exchanges.is_of_end[op])
 		return;
-	/* a worker that waits for its next job */
-	if (rec->extras[op].open && seeking->job != NO_INDEX &&
+	if (rec->extras[op].open && seeking->job != NO_INDEX && /* a worker waits for its next */
 	    rec_op->ident == rec->ops[seeking->job].ident)
 		job_end(seeking, (struct point){ op, STAMP_BEGIN });
 	uint32_t transfer = seeking->flows->transfer_of[op];

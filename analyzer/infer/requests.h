@@ -20,7 +20,8 @@ enum { REQUESTS_LEAST = 2 /* one alone has no percentiles */ };
 
 /* How a request is known, the surest first. */
 enum request_source {
-	REQUEST_MARKED, /* the program says so: an outermost op of kind user */
+	REQUEST_MARKED, /* the program says so: an outermost op of kind user that takes time, as a
+			 * mark that a thread comes by does not */
 	REQUEST_TRACED, /* all that threads of all processes did for one trace, by its id */
 	REQUEST_ASKED,  /* an exchange on a connection, from the question's write to the answer */
 	REQUEST_SERVED, /* the same at the end that serves, from the question's arrival */

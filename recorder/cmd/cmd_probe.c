@@ -28,6 +28,7 @@ struct probing {
 	const struct cmd_options *options;
 	const struct target *target;
 	uint64_t min_ns;
+	uint16_t min_permille;
 	const char *when;
 	uint32_t done;
 	uint32_t refused;
@@ -81,6 +82,7 @@ static const char *plan(struct probing *probing, const struct probe_place *place
 		.semaphore = place->semaphore ? place->semaphore + bias : 0,
 		.bias = bias,
 		.min_ns = probing->min_ns,
+		.min_permille = probing->min_permille,
 		.code = place->code,
 	};
 	snprintf(order->name, sizeof(order->name), "%.*s", PROBE_ORDER_NAME_BYTES - 1,
@@ -245,6 +247,18 @@ static bool read_time(const char *text, uint64_t *ns)
 	return false;
 }
 
+/* "p95", "p99.9": its thousandths; false: it is none of them. */
+static bool read_percentile(const char *text, uint16_t *permille)
+{
+	char *end;
+	double value = text[0] == 'p' && strspn(text + 1, "0123456789.") == strlen(text + 1)
+			       ? strtod(text + 1, &end)
+			       : 0;
+
+	*permille = (uint16_t)(value * 10 + 0.5);
+	return value >= 0.1 && value <= 99.9 && !*end;
+}
+
 /* --- --list and --remove ---------------------------------------------------------------------- */
 
 static void print_list(const struct target *target, const char *object)
@@ -256,16 +270,22 @@ static void print_list(const struct target *target, const char *object)
 	at = at ? at + 1 : at;
 	while (at && (probe = client_next(&at))) {
 		char name[PROBE_ORDER_NAME_BYTES * 6];
-		uint64_t calls = 0, brief = 0, unmet = 0;
+		uint64_t calls = 0, brief = 0, unmet = 0, permille = 0, min_ns = 0;
+		char share[64] = "";
 
 		(void)client_number(probe, "calls", &calls);
 		(void)client_number(probe, "brief", &brief);
 		(void)client_number(probe, "unmet", &unmet);
+		(void)client_number(probe, "min_permille", &permille);
+		(void)client_number(probe, "min_ns", &min_ns);
+		if (permille)
+			snprintf(share, sizeof(share), " (below p%g, now %.1f us)",
+				 (double)permille / 10, (double)min_ns / 1e3);
 		if (client_string(probe, "name", name, sizeof(name)))
 			printf("%d %s: %s: %llu calls while recording, %llu of them too short to "
-			       "be recorded, %llu not as the condition says\n",
+			       "be recorded%s, %llu not as the condition says\n",
 			       (int)target->pid, visible(target->name), name,
-			       (unsigned long long)calls, (unsigned long long)brief,
+			       (unsigned long long)calls, (unsigned long long)brief, share,
 			       (unsigned long long)unmet);
 		free(probe);
 	}
@@ -347,8 +367,10 @@ int cmd_probe(struct cmd_options *options)
 		return remove_probes(options);
 	if (options->list || (options->argument_count == 1 && !options->listed))
 		return cmd_ask(options, "PROBES", print_list);
-	if (options->min && !read_time(options->min, &probing.min_ns))
-		return cmd_fail("--min %s: a number and ns, us, ms or s", options->min);
+	if (options->min && !read_time(options->min, &probing.min_ns) &&
+	    !read_percentile(options->min, &probing.min_permille))
+		return cmd_fail("--min %s: a number and ns, us, ms or s; or p1 to p99.9",
+				options->min);
 	if (options->when && !cmd_check_condition("when", options->when))
 		return CMD_USAGE;
 	probing.when = options->when ? options->when : "";

@@ -207,6 +207,26 @@ START_TEST(a_moment_has_its_values_and_its_stack)
 	recording_end();
 }
 
+/* One call in ten takes ten times as long. */
+START_TEST(the_slowest_calls_are_recorded)
+{
+	struct probe_order order = probed_order();
+
+	recording_begin();
+	order.min_permille = 950;
+	ck_assert_ptr_null(probe_add(&order));
+	clock_kind = 0;
+	clock_test_ticks = 1000000;
+	for (int i = 0; i < 2000; i++)
+		hit(i % 10 == 9 ? 10000 + (uint64_t)(i * 7 % 1009) : 1000);
+	ck_assert_uint_eq(counted(false), 2000);
+	/* The first 64, and then the longer half of the long ones, as far as that was known. */
+	ck_assert_uint_ge(counted(true), 1750);
+	ck_assert_uint_le(counted(true), 1900);
+	ck_assert_uint_gt(probe_table[0].min_ticks, 10000);
+	recording_end();
+}
+
 /* At a place, a request is old enough or it is not. */
 START_TEST(a_moment_does_not_wait_for_a_condition)
 {
@@ -232,6 +252,7 @@ SUITE()
 	TEST(nothing_is_recorded_while_recording_is_off);
 	TEST(a_hit_within_the_recorder_is_none);
 	TEST(entries_are_left_for_what_is_called);
+	TEST(the_slowest_calls_are_recorded);
 	TEST(a_moment_has_its_values_and_its_stack);
 	TEST(a_moment_does_not_wait_for_a_condition);
 }

@@ -72,7 +72,7 @@ static void served(struct sketch *sketch)
 	sketch_end(sketch);
 }
 
-/* One says itself what a request is; what is inside of one is none. */
+/* One says itself what a request is. An op inside of one is none, nor is one that takes no time. */
 static void marked(struct sketch *sketch)
 {
 	two(sketch, 100);
@@ -81,6 +81,7 @@ static void marked(struct sketch *sketch)
 		uint32_t part = sketch_op(sketch, KIND_OP_USER, "part", 1, 10 * i, 10 * i + 1);
 
 		sketch->rec.ops[part].parent = op;
+		(void)sketch_op(sketch, KIND_OP_USER, "moment", 1, 10 * i + 8, 10 * i + 8);
 		sketch_sleep(sketch, 1, "serve", 10 * i, 10 * i + 6);
 		sketch_sleep(sketch, 1, "think", 10 * i + 6, 10 * i + 10);
 	}
