@@ -15,7 +15,11 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#ifdef __clang__ /* which makes no clones */
+#define LEFT_ALONE __attribute__((noinline, used))
+#else
 #define LEFT_ALONE __attribute__((noinline, noclone, used))
+#endif
 /* As <sys/sdt.h> does it: a nop, and a note that says where it is and where the arguments are. */
 #define MARK(name, semaphore, arguments, ...)                         \
 	__asm__ volatile("990:	nop\n"                                 \

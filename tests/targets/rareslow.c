@@ -42,20 +42,20 @@ static inline __attribute__((always_inline)) void burn(uint64_t us)
 			sink = sink + (uint64_t)i;
 }
 
-static __attribute__((noinline, noclone)) int usual_work(int number)
+static __attribute__((noinline)) int usual_work(int number)
 {
 	burn(USUAL_US);
 	return number + 1;
 }
 
-static __attribute__((noinline, noclone)) int slow_branch(int number)
+static __attribute__((noinline)) int slow_branch(int number)
 {
 	burn(SLOW_US);
 	return number + 2;
 }
 
 /* Called with and without the slow branch. */
-static __attribute__((noinline, noclone)) int answer(int number)
+static __attribute__((noinline)) int answer(int number)
 {
 	wcprof_op op = marks ? wcprof_begin("answer", NULL) : 0;
 	int result = usual_work(number);

@@ -27,7 +27,7 @@ static struct rec_process processes[] = {
 	{ .pid = 4000012, .client = 5, .host = 8 },
 };
 
-static struct rec_naming namings[] = { { 6, 2, 0 }, { 0, 0, 5 } };
+static struct rec_naming namings[] = { { .path = 6, .build_id = 2 }, { .client = 5 } };
 
 static struct recording recording = {
 	.modules = modules,
