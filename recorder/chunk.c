@@ -266,11 +266,11 @@ static bool take_chunk(struct self *self)
 
 bool chunk_take(struct self *self)
 {
-	struct slow_path path = slow_path_begin(self);
+	struct slow_path path = short_path_begin(self);
 	bool is_taken = take_chunk(self);
 	enum room_rule rule;
 
-	slow_path_end(self, &path);
+	short_path_end(self, &path);
 	if (is_taken)
 		return true;
 	self_count(self, COUNTER_dropped_full);

@@ -102,13 +102,13 @@ void slow_path_end(struct self *self, const struct slow_path *path)
 		add_relaxed(arena ? &arena->cost.threads.slow_ns : &early_ns, ns);
 }
 
-void capture_path_end(struct self *self, const struct slow_path *path)
+void short_path_end(struct self *self, const struct slow_path *path)
 {
 	if (!leave_path(self, path) || !self->slot)
 		return;
 	uint64_t ticks = clock_now_ticks() - path->begun;
 
-	add(&self->slot->cost.capture_ticks, ticks < METER_TICKS_MOST ? ticks : METER_TICKS_MOST);
+	add(&self->slot->cost.short_ticks, ticks < METER_TICKS_MOST ? ticks : METER_TICKS_MOST);
 }
 
 void meter_arena_made(struct arena *arena)

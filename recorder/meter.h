@@ -9,8 +9,8 @@
  * ends of a call come by here.
  *
  * Slow paths are timed one by one, and are not metered: by the thread's CPU time, as they may block
- * or lose their CPU. For a capture of a stack that clock would cost half as much again: it is timed
- * by ticks, of which METER_TICKS_MOST count.
+ * or lose their CPU. That clock takes longer than a short one does: the capture of a stack, or a
+ * chunk that is asked for in vain. These are timed by ticks, of which METER_TICKS_MOST count.
  *
  * All functions are for the thread whose `self` it is, and async-signal-safe.
  */
@@ -47,7 +47,7 @@ static inline struct slow_path slow_path_begin(struct self *self)
 
 void slow_path_end(struct self *, const struct slow_path *) HIDDEN;
 
-static inline struct slow_path capture_path_begin(struct self *self)
+static inline struct slow_path short_path_begin(struct self *self)
 {
 	struct slow_path path = { self->is_slow ? 0 : clock_now_ticks() };
 
@@ -55,7 +55,7 @@ static inline struct slow_path capture_path_begin(struct self *self)
 	return path;
 }
 
-void capture_path_end(struct self *, const struct slow_path *) HIDDEN;
+void short_path_end(struct self *, const struct slow_path *) HIDDEN;
 
 /* Of a new arena: slow paths so far were its making. */
 void meter_arena_made(struct arena *) HIDDEN;

@@ -27,7 +27,7 @@ void owncost_thread_ends(struct arena *arena, struct slot *slot)
 	add_relaxed(&to->events, exchange_acq_rel(&from->events, 0));
 	add_relaxed(&to->metered_ticks, exchange_acq_rel(&from->metered_ticks, 0));
 	add_relaxed(&to->metered_events, exchange_acq_rel(&from->metered_events, 0));
-	add_relaxed(&to->capture_ticks, exchange_acq_rel(&from->capture_ticks, 0));
+	add_relaxed(&to->short_ticks, exchange_acq_rel(&from->short_ticks, 0));
 	add_relaxed(&to->slow_ns, exchange_acq_rel(&from->slow_ns, 0));
 }
 
@@ -82,7 +82,7 @@ static void add_up(const struct arena *arena, struct process_cost *counts)
 	*counts = (struct process_cost){
 		.threads = { load_relaxed(&ended->events), load_relaxed(&ended->metered_ticks),
 			     load_relaxed(&ended->metered_events),
-			     load_relaxed(&ended->capture_ticks), load_relaxed(&ended->slow_ns) },
+			     load_relaxed(&ended->short_ticks), load_relaxed(&ended->slow_ns) },
 		.control_ns = load_relaxed(&arena->cost.control_ns),
 		.dumps_ns = load_relaxed(&arena->cost.dumps_ns),
 	};
@@ -93,7 +93,7 @@ static void add_up(const struct arena *arena, struct process_cost *counts)
 		counts->threads.events += events_under_way(arena, slot);
 		counts->threads.metered_ticks += load_relaxed(&slot->cost.metered_ticks);
 		counts->threads.metered_events += load_relaxed(&slot->cost.metered_events);
-		counts->threads.capture_ticks += load_relaxed(&slot->cost.capture_ticks);
+		counts->threads.short_ticks += load_relaxed(&slot->cost.short_ticks);
 		counts->threads.slow_ns += load_relaxed(&slot->cost.slow_ns);
 	}
 }
@@ -104,7 +104,7 @@ void owncost_begin_window(struct arena *arena)
 
 	add_up(arena, &now);
 	store_relaxed(&arena->cost_before.threads.events, now.threads.events);
-	store_relaxed(&arena->cost_before.threads.capture_ticks, now.threads.capture_ticks);
+	store_relaxed(&arena->cost_before.threads.short_ticks, now.threads.short_ticks);
 	store_relaxed(&arena->cost_before.threads.slow_ns, now.threads.slow_ns);
 	store_relaxed(&arena->cost_before.control_ns, now.control_ns);
 	store_relaxed(&arena->cost_before.dumps_ns, now.dumps_ns);
@@ -126,13 +126,13 @@ static void put(struct owncost *cost, const struct process_cost *now,
 {
 	uint64_t events = since(now->threads.events, load_relaxed(&before->threads.events));
 	uint64_t metered = now->threads.metered_events ? now->threads.metered_events : 1;
-	uint64_t captures =
-		since(now->threads.capture_ticks, load_relaxed(&before->threads.capture_ticks));
+	uint64_t in_short =
+		since(now->threads.short_ticks, load_relaxed(&before->threads.short_ticks));
 	uint64_t control_ns = since(now->control_ns, load_relaxed(&before->control_ns));
 
 	cost->events_ns =
 		to_ns((unsigned __int128)events * now->threads.metered_ticks / metered, rate);
-	cost->slow_ns = to_ns(captures, rate) +
+	cost->slow_ns = to_ns(in_short, rate) +
 			since(now->threads.slow_ns, load_relaxed(&before->threads.slow_ns));
 	cost->dumps_ns = since(now->dumps_ns, load_relaxed(&before->dumps_ns));
 	cost->control_ns = since(control_ns, cost->dumps_ns);

@@ -169,7 +169,6 @@ void recorder_fork_child(void)
 {
 	struct arena *arena = recorder_arena;
 	bool stays_off = trial_is_on() || (process.clones > 0 && budget_is_running());
-	struct slow_path path;
 	struct clock_pair forked;
 
 	if (!process.host)
@@ -178,7 +177,7 @@ void recorder_fork_child(void)
 		stay_off();
 		return;
 	}
-	path.begun = clock_thread_cpu_ns();
+	struct slow_path path = { clock_thread_cpu_ns() };
 	store_release(&recorder_gate.mode, GATE_UNSET);
 	stack_fork_child();
 	spare_fork_child();

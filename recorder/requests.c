@@ -43,11 +43,8 @@ static struct {
 	uint32_t ended; /* so far */
 } lengths[REQUEST_KINDS];
 
-/* The connection that the thread is at, and when its request began. */
-static __thread struct {
-	uint64_t begun;
-	uint64_t fd;
-} own;
+/* When the thread's request began: on the connection self.request_fd. */
+static __thread uint64_t own_begun;
 
 /* --- Who asks --------------------------------------------------------------------------------- */
 
@@ -214,15 +211,15 @@ static void note_transfer(const struct self *self, const struct record *record, 
 		   load_relaxed(&connection->descriptor) == descriptor) {
 		store_relaxed(&connection->answered, now);
 	}
-	own.begun = load_relaxed(&connection->begun);
-	own.fd = (uint32_t)record->fd;
+	own_begun = load_relaxed(&connection->begun);
+	self_of_thread.request_fd = (uint32_t)record->fd;
 }
 
 static bool is_answered(void)
 {
 	const struct connection *table = load_acquire(&connections);
 
-	return !table || load_relaxed(&table[own.fd].answered) != 0;
+	return !table || load_relaxed(&table[self_of_thread.request_fd].answered) != 0;
 }
 
 void requests_note_call(struct self *self, const struct record *record, int64_t value, uint64_t now)
@@ -234,13 +231,13 @@ void requests_note_call(struct self *self, const struct record *record, int64_t 
 	else if (record->what == KIND_POLL &&
 		 (is_answered() ||
 		  begins_with(strings_get(recorder_arena, record->name, &bytes), "epoll")))
-		own.begun = 0;
+		own_begun = 0;
 }
 
 void requests_note_wait(void)
 {
 	if (is_answered())
-		own.begun = 0;
+		own_begun = 0;
 }
 
 /* Until somebody has read the next one there. */
@@ -248,8 +245,9 @@ static bool is_still_there(const struct self *self)
 {
 	const struct connection *table = load_acquire(&connections);
 
-	return own.begun && table && load_relaxed(&table[own.fd].begun) == own.begun &&
-	       load_relaxed(&table[own.fd].since) == since(self);
+	return own_begun && table &&
+	       load_relaxed(&table[self_of_thread.request_fd].begun) == own_begun &&
+	       load_relaxed(&table[self_of_thread.request_fd].since) == since(self);
 }
 
 /* --- Marked ----------------------------------------------------------------------------------- */
@@ -299,7 +297,7 @@ struct request_now requests_now(const struct self *self)
 			return (struct request_now){ load_relaxed(&around->record.start),
 						     REQUESTS_MARKED };
 	}
-	return (struct request_now){ is_still_there(self) ? own.begun : 0, REQUESTS_SERVED };
+	return (struct request_now){ is_still_there(self) ? own_begun : 0, REQUESTS_SERVED };
 }
 
 /* --- STATUS ----------------------------------------------------------------------------------- */

@@ -49,6 +49,7 @@ struct self {
 	uint64_t meter_begun;    /* ticks: the metered call under way began; 0 = there is none */
 	uint16_t meter_position; /* records in its chunk by then */
 	uint16_t meter_end;      /* it runs until there are as many; 0 = it does not */
+	uint32_t request_fd;     /* the connection that it is at (requests.h) */
 };
 
 extern __thread struct self self_of_thread HIDDEN __attribute__((tls_model("initial-exec")));

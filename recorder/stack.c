@@ -243,10 +243,10 @@ static uint32_t capture_anew(const struct capture_key *key, uint32_t depth)
 
 static uint32_t capture_slowly(struct self *self, const struct capture_key *key, uint32_t depth)
 {
-	struct slow_path path = capture_path_begin(self);
+	struct slow_path path = short_path_begin(self);
 	uint32_t stack = capture_anew(key, depth);
 
-	capture_path_end(self, &path);
+	short_path_end(self, &path);
 	return stack;
 }
 

@@ -28,7 +28,7 @@ struct thread_cost {
 	uint64_t events;         /* that it wrote to chunks which it has left */
 	uint64_t metered_ticks;  /* inside the recorder, by its meter (meter.h) */
 	uint64_t metered_events; /* in those */
-	uint64_t capture_ticks;  /* of stacks that were captured outside slow paths */
+	uint64_t short_ticks;    /* of short slow paths, outside others */
 	uint64_t slow_ns;        /* CPU time of slow paths */
 };
 

@@ -419,6 +419,8 @@ void pprof_begin(struct pprof *pprof, const struct analysis *analysis)
 	find_last(pprof);
 	walk_begin(&pprof->walk, analysis);
 	request_spans_build(&pprof->spans, &pprof->walk);
+	id_labels_build(&pprof->ids, recording,
+			pprof->walk.requests ? &pprof->walk.requests->traces : NULL);
 	for (uint32_t thread = 0; thread < walk_thread_count(&pprof->walk); thread++)
 		add_thread(pprof, thread);
 	pprof_add_waits(pprof);
@@ -435,6 +437,7 @@ void pprof_end(struct pprof *pprof)
 	addresses_free(&pprof->leaves);
 	addresses_free(&pprof->pids);
 	free(pprof->last_of_pid);
+	id_labels_free(&pprof->ids);
 	request_spans_free(&pprof->spans);
 	walk_end(&pprof->walk);
 }

@@ -34,7 +34,8 @@ class Loop:
 
     def __init__(self, directory):
         self.environment = dict(os.environ, WCPROF_DIR=directory)
-        ours = dict(self.environment, LD_PRELOAD=os.path.join(BUILD, "libwcprof.so"), WCPROF_RING="1")
+        ours = dict(self.environment, LD_PRELOAD=os.path.join(BUILD, "libwcprof.so"), WCPROF_FULL="ring",
+                    WCPROF_MAX_EVENTS="100000")
         self.program = subprocess.Popen([os.path.join(BUILD, "tests/bench/probeloop")], env=ours, text=True,
                                         bufsize=1, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.program.stdout.readline()

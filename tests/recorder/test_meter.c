@@ -127,16 +127,16 @@ START_TEST(a_slow_path_counts_its_cpu_time_alone)
 }
 END_TEST
 
-START_TEST(a_capture_counts_so_much_at_most)
+START_TEST(a_short_path_counts_so_much_at_most)
 {
 	struct slow_path path;
 
 	recording_begin();
 	record_io(1);
-	path = capture_path_begin(&self_of_thread);
+	path = short_path_begin(&self_of_thread);
 	spend_ticks(2 * METER_TICKS_MOST);
-	capture_path_end(&self_of_thread, &path);
-	ck_assert_uint_eq(own_slot()->cost.capture_ticks, METER_TICKS_MOST);
+	short_path_end(&self_of_thread, &path);
+	ck_assert_uint_eq(own_slot()->cost.short_ticks, METER_TICKS_MOST);
 	recording_end();
 }
 END_TEST
@@ -163,6 +163,6 @@ SUITE()
 	TEST(a_call_that_took_too_long_is_not_metered);
 	TEST(a_slow_path_in_another_counts_once_and_is_not_metered);
 	TEST(a_slow_path_counts_its_cpu_time_alone);
-	TEST(a_capture_counts_so_much_at_most);
+	TEST(a_short_path_counts_so_much_at_most);
 	TEST(what_comes_before_the_arena_is_not_lost);
 }
