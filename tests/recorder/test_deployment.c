@@ -26,7 +26,9 @@ static const char *get(const char *name)
 
 static void setup(void)
 {
-	arena = calloc(1, sizeof(*arena));
+	arena = aligned_alloc(_Alignof(struct arena), sizeof(*arena));
+	ck_assert_ptr_nonnull(arena);
+	memset(arena, 0, sizeof(*arena));
 	arena->pid = (uint32_t)getpid();
 }
 
