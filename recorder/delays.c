@@ -11,7 +11,6 @@
 
 #include <string.h>
 
-#include "mark.h"
 #include "roster.h"
 #include "syscalls.h"
 #include "text.h"
@@ -58,7 +57,7 @@ void delays_update(struct slot *slot)
 
 void delays_update_all(struct arena *arena)
 {
-	uint32_t slots = mark_gap_ticks == MARK_NEVER ? 0 : roster_made(arena);
+	uint32_t slots = roster_made(arena);
 
 	for (uint32_t i = 0; i < slots; i++)
 		delays_update(roster_slot(arena, i));

@@ -193,7 +193,7 @@ static void begin(struct connection *connection, const struct self *self, uint64
 	store_relaxed(&connection->begun, now);
 }
 
-static void note_transfer(const struct self *self, const struct record *record, int64_t value,
+static void note_transfer(struct self *self, const struct record *record, int64_t value,
 			  uint64_t now)
 {
 	struct connection *table = load_acquire(&connections), *connection;
@@ -212,14 +212,14 @@ static void note_transfer(const struct self *self, const struct record *record, 
 		store_relaxed(&connection->answered, now);
 	}
 	own_begun = load_relaxed(&connection->begun);
-	self_of_thread.request_fd = (uint32_t)record->fd;
+	self->request_fd = (uint32_t)record->fd;
 }
 
-static bool is_answered(void)
+static bool is_answered(const struct self *self)
 {
 	const struct connection *table = load_acquire(&connections);
 
-	return !table || load_relaxed(&table[self_of_thread.request_fd].answered) != 0;
+	return !table || load_relaxed(&table[self->request_fd].answered) != 0;
 }
 
 void requests_note_call(struct self *self, const struct record *record, int64_t value, uint64_t now)
@@ -229,14 +229,14 @@ void requests_note_call(struct self *self, const struct record *record, int64_t 
 	if (record->what == KIND_IO && record->flags & RECORD_ACCEPTED)
 		note_transfer(self, record, value, now);
 	else if (record->what == KIND_POLL &&
-		 (is_answered() ||
+		 (is_answered(self) ||
 		  begins_with(strings_get(recorder_arena, record->name, &bytes), "epoll")))
 		own_begun = 0;
 }
 
-void requests_note_wait(void)
+void requests_note_wait(const struct self *self)
 {
-	if (is_answered())
+	if (is_answered(self))
 		own_begun = 0;
 }
 
@@ -245,9 +245,8 @@ static bool is_still_there(const struct self *self)
 {
 	const struct connection *table = load_acquire(&connections);
 
-	return own_begun && table &&
-	       load_relaxed(&table[self_of_thread.request_fd].begun) == own_begun &&
-	       load_relaxed(&table[self_of_thread.request_fd].since) == since(self);
+	return own_begun && table && load_relaxed(&table[self->request_fd].begun) == own_begun &&
+	       load_relaxed(&table[self->request_fd].since) == since(self);
 }
 
 /* --- Marked ----------------------------------------------------------------------------------- */

@@ -59,7 +59,7 @@ bool requests_follow(uint32_t who, bool is_wanted) HIDDEN;
 void requests_note_call(struct self *, const struct record *, int64_t value,
 			uint64_t now_ticks) HIDDEN;
 /* A wait for anything but a lock ends. */
-void requests_note_wait(void) HIDDEN;
+void requests_note_wait(const struct self *) HIDDEN;
 /* An op that the program declared has ended. */
 void requests_note_declared(const struct record *) HIDDEN;
 

@@ -232,7 +232,7 @@ int switch_enable(void)
 	bool was_open = load_relaxed(&recorder_gate.mode) == GATE_ON, is_open;
 
 	/* No mark has how long threads waited in the pause. */
-	if (!was_open && recorder_arena)
+	if (!was_open && recorder_arena && mark_gap_ticks != MARK_NEVER)
 		delays_update_all(recorder_arena);
 	is_open = open_gate();
 	if (is_open && !was_open)

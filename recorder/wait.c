@@ -104,7 +104,7 @@ void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flag
 	if (ops_may_take_longer())
 		slow_waited(self, now - entry->record.start);
 	if (requests_are_followed() && is_for_work(&entry->record))
-		requests_note_wait();
+		requests_note_wait(self);
 	entry_end(self, entry, &entry->record,
 		  (struct packed_end){
 			  .end = now,
