@@ -341,7 +341,7 @@ START_TEST(code_takes_longer)
 	ck_assert_int_gt(slow_us, 3 * usual_us);
 	json_decref(ask(trial, "SLOW factor=2 ms=60000\n"));
 	twice_us = tell('u');
-	ck_assert_int_gt(twice_us, usual_us + usual_us / 2);
+	ck_assert_int_gt(twice_us, usual_us + usual_us / 4);
 	close(trial);
 	while (!is_over())
 		pause_ms(1);
