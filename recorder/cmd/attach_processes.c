@@ -202,11 +202,8 @@ static bool run(struct attempt *attempt, struct report *report)
 static bool sees(pid_t pid, const char *library)
 {
 	struct stat own, there;
-	char root[64];
-	int fd;
+	int fd = procfs_open_seen(pid, library, O_RDONLY | O_CLOEXEC);
 
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
-	fd = procfs_open_inside(root, library, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	if (fstat(fd, &there) != 0)

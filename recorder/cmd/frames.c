@@ -34,12 +34,10 @@ static pid_t process;
 static int find_file(Dwfl_Module *module, void **own, const char *name, Dwarf_Addr base,
 		     char **file_name, Elf **elf)
 {
-	char root[64];
 	int fd = -ENOENT;
 
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)process);
 	if (name[0] == '/')
-		fd = procfs_open_inside(root, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+		fd = procfs_open_seen(process, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return dwfl_linux_proc_find_elf(module, own, name, base, file_name, elf);
 	*file_name = strdup(name);

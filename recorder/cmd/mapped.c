@@ -197,14 +197,12 @@ static int open_deleted(const struct mapped *mapped, const struct mapped_file *f
 static int open_fd(const struct mapped *mapped, const struct mapped_file *file)
 {
 	size_t length = strlen(file->path), end = sizeof(deleted) - 1;
-	char root[64];
 
 	if (!mapped->pid)
 		return open(file->path, O_RDONLY | O_CLOEXEC);
 	if (length > end && strcmp(file->path + length - end, deleted) == 0)
 		return open_deleted(mapped, file);
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)mapped->pid);
-	return procfs_open_inside(root, file->path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	return procfs_open_seen(mapped->pid, file->path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
 static void read_build_id(struct mapped_file *file)

@@ -395,3 +395,11 @@ int procfs_open_inside(const char *directory, const char *path, int flags)
 	close(base);
 	return fd;
 }
+
+int procfs_open_seen(pid_t pid, const char *path, int flags)
+{
+	char root[64];
+
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
+	return procfs_open_inside(root, path, flags);
+}

@@ -60,6 +60,8 @@ int procfs_maps_file(pid_t pid, const char *path, const struct stat *file);
  * or -errno. The directory may be /proc/PID/root, whose files are those that the process sees.
  */
 int procfs_open_inside(const char *directory, const char *path, int flags);
+/* The same of the files that a process sees. */
+int procfs_open_seen(pid_t pid, const char *path, int flags);
 /* Whether any line of a file of the process fits the word; false also if nobody may read it. Lines
  * end in the delimiter, and have it unless that is a NUL. */
 bool procfs_any_line(pid_t pid, const char *file, int delimiter,
