@@ -26,6 +26,7 @@
 #include "base/progress.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
+#include "diff/costlines.h"
 #include "diff/diff.h"
 #include "export/each.h"
 #include "export/exporters.h"
@@ -440,15 +441,20 @@ static int print_diff(const struct options *options)
 	return status;
 }
 
+static int print_costs(const struct options *options)
+{
+	char error[SIDES_ERROR_BYTES];
+	if (cost_lines_write(stdout, options, error) == 0)
+		return 0;
+	complain("%s", error);
+	return EXIT_TROUBLE;
+}
+
 /* False: the bound that was asked for cannot be. One by the free memory need not be. */
 static bool bound_memory(const struct options *options)
 {
 	uint64_t wanted = allowance_of_megabytes(options->max_memory_mb);
-	if (wanted == 0) {
-		(void)allowance_set(allowance_of_now());
-		return true;
-	}
-	if (allowance_set(wanted))
+	if (allowance_set(wanted ? wanted : allowance_of_now()) || !wanted)
 		return true;
 	complain("--max-memory %zu: the command has taken more than that to begin with",
 		 options->max_memory_mb);
@@ -476,8 +482,8 @@ int main(int argc, char **argv)
 		options_print_help(stdout);
 	else if (options.version)
 		fputs(version_text, stdout);
-	else if ((status = set_aside(&options.withouts)) == 0 && options.diff)
-		status = print_diff(&options);
+	else if ((status = set_aside(&options.withouts)) == 0 && (options.diff || options.costs))
+		status = options.diff ? print_diff(&options) : print_costs(&options);
 	else if (status == 0 && (options.rows[0] || options.each))
 		status = options.each ? ask_each(&options) : write_rows(&options);
 	else if (status == 0 && !options.symbolize[0])
