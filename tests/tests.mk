@@ -8,8 +8,8 @@ UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
               $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd $(if $(HAS_CURL),recorder/agent) \
               $(AN_DIRS) preload))))
 
-.PHONY: tests-built unit-built fuzzers fuzz bench truth windows peers trials diffs field generators soak model \
-  conformance kill moments attach-soak probe-soak
+.PHONY: tests-built unit-built fuzzers fuzz bench truth windows peers trials ci-trial diffs field generators soak \
+  model conformance kill moments attach-soak probe-soak
 
 # A unit test is one program: the test, and what it calls of the part of the house that it mirrors. Most are not
 # optimised, or most of the time of a build would be theirs; the recorder's are, as stacks are looked at in them.
@@ -69,6 +69,8 @@ trials: tests-built ## what wcprof try measures, against constants that are chan
 	@tests/truth/trials.py --build $(B) $(TRIALS_ARGS)
 windows: all $(B)/tests/truth/locks $(B)/tests/targets/kvload ## answers of 200 windows (half an hour; WINDOWS_ARGS=-h)
 	@tests/truth/windows.py --build $(B) --windows 200 $(WINDOWS_ARGS)
+ci-trial: all $(B)/tests/targets/gated ## wcprof ci of equal and worse builds (a quarter of an hour; CI_TRIAL_ARGS=-h)
+	@tests/truth/ci_trial.py --build $(B) $(CI_TRIAL_ARGS)
 diffs: all $(B)/tests/truth/server ## what wcprof-analyze --diff finds between equal and slower recordings (3 minutes)
 	@tests/truth/diffs.py --build $(B) $(DIFFS_ARGS)
 field: all $(B)/tests/targets/kvload ## settings of real programs, predicted and made (an hour; FIELD_ARGS=-h)

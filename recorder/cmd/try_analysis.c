@@ -56,7 +56,7 @@ void try_analysis_program(char *path, size_t size)
 	snprintf(path, size, "wcprof-analyze");
 }
 
-static pid_t start(const struct arguments *arguments, bool complains, int *answers)
+static pid_t start(char *const *words, bool complains, int *answers)
 {
 	char path[PATH_BYTES];
 	int ends[2];
@@ -71,7 +71,7 @@ static pid_t start(const struct arguments *arguments, bool complains, int *answe
 		dup2(ends[1], STDOUT_FILENO);
 		if (!complains)
 			dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
-		execvp(path, arguments->words);
+		execvp(path, words);
 		fprintf(stderr, "wcprof: %s: %s\n", path, strerror(errno));
 		_exit(CMD_NOT_FOUND);
 	}
@@ -116,12 +116,11 @@ static char *read_all(int fd, try_meanwhile *meanwhile, void *context)
 	return text;
 }
 
-/* The analyzer's output; the caller frees it. NULL: it failed, which is complained of if wanted. */
-static char *run(const struct arguments *arguments, bool complains, try_meanwhile *meanwhile,
-		 void *context)
+char *try_analysis_output(char *const *words, bool complains, try_meanwhile *meanwhile,
+			  void *context, int *exit_status)
 {
 	int answers, status = 0;
-	pid_t pid = start(arguments, complains, &answers);
+	pid_t pid = start(words, complains, &answers);
 	char *text;
 
 	if (pid < 0) {
@@ -132,11 +131,22 @@ static char *run(const struct arguments *arguments, bool complains, try_meanwhil
 	close(answers);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		continue;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && text && text[0] == '{')
-		return text;
 	if (complains && !WIFEXITED(status))
 		cmd_fail("wcprof-analyze was ended by signal %d", WTERMSIG(status));
-	else if (complains)
+	*exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : CMD_FAILED;
+	return text;
+}
+
+/* An object, which the caller frees. NULL: it failed, which is complained of if wanted. */
+static char *run(const struct arguments *arguments, bool complains, try_meanwhile *meanwhile,
+		 void *context)
+{
+	int status = CMD_FAILED;
+	char *text = try_analysis_output(arguments->words, complains, meanwhile, context, &status);
+
+	if (status == CMD_DONE && text && text[0] == '{')
+		return text;
+	if (complains)
 		cmd_fail("the first recording could not be used, as wcprof-analyze says");
 	free(text);
 	return NULL;

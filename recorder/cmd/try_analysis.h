@@ -15,6 +15,11 @@ void try_analysis_program(char *path, size_t size);
 /* Called about five times a second while an analysis runs. */
 typedef void try_meanwhile(void *context);
 
+/* All that it prints when run with these words, the first of which is its name; the caller frees
+ * it. NULL: it could not be run. Its errors go where ours do, if wanted. */
+char *try_analysis_output(char *const *words, bool complains, try_meanwhile *meanwhile,
+			  void *context, int *exit_status);
+
 /*
  * Of the first recording: which ops each row's rules name, and ways to count progress. Rows of the
  * report's top are added. CMD_DONE, or CMD_FAILED when it has been complained about.

@@ -18,7 +18,7 @@ _wcprof() {
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)) || { ((COMP_CWORD == 2)) && [[ $command == help ]]; }; then
 		COMPREPLY=($(compgen -W "$(wcprof help 2>/dev/null | sed -nE 's/^  ([a-z]+) .*/\1/p') help" -- "$word"))
-	elif [[ $before == -o || $before == --output ]]; then
+	elif [[ $before == -o || $before == --output || $before == --budget || $before == --junit ]]; then
 		COMPREPLY=($(compgen -f -- "$word"))
 	elif [[ $word == -* ]]; then
 		COMPREPLY=($(compgen -W "$(_wcprof_words "$command")" -- "$word"))
@@ -29,6 +29,13 @@ _wcprof() {
 		recover | remove)
 			COMPREPLY=($(compgen -W "$(_wcprof_processes dead | awk '{ print $1, $3 }')" -- "$word")) ;;
 		list) ;;
+		ci)
+			if ((COMP_CWORD == 2)); then
+				COMPREPLY=($(compgen -W "run check" -- "$word"))
+			else
+				COMPREPLY=($(compgen -d -- "$word"))
+			fi
+			;;
 		*) COMPREPLY=($(compgen -W "$(_wcprof_processes 'on|off' | awk '{ print $1, $2 }')" -- "$word")) ;;
 		esac
 	fi
