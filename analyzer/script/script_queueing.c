@@ -207,7 +207,6 @@ void script_queueing_leave_out(struct compiler *compiler)
 	struct script *script = compiler->script;
 	uint64_t *left_ns = compiler->gathered.queued_ns;
 
-	script->queued_ns = script_runs_take(&compiler->gathered.runs, script, left_ns);
 	for (uint32_t t = 0; t < compiler->rec->thread_count; t++) {
 		double part = part_of_wake_ups(compiler, t);
 		uint64_t cut_ns = wake_ups_cut(script, t, (uint64_t)((double)left_ns[t] * part));

@@ -121,8 +121,49 @@ START_TEST(waits_for_clients_have_their_share)
 }
 END_TEST
 
+/* Writes take 10.5 us if the reader waits, else 0.5: what is moved from a run to its step of waking
+ * was no wait for a CPU. */
+START_TEST(the_cost_of_a_wake_was_in_no_queue)
+{
+	enum { WRITES = 40 };
+	struct sketch sketch;
+	struct script script;
+	uint64_t waking_ns = 0;
+	struct rec_sample samples[] = {
+		{ .queued_ns = 10 },
+		{ .at_ns = 410000000, .cpu_ns = 410000000, .queued_ns = 10 },
+	};
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "writer", 0, 410);
+	sketch_thread(&sketch, "reader", 0, 410);
+	for (int i = 0; i < WRITES; i++) {
+		double at_ms = 5 + i * 10;
+		bool waits = i % 2;
+
+		sketch_io(&sketch, 0, "write", "pipe:[7]", 10, at_ms,
+			  at_ms + (waits ? 0.0105 : 0.0005));
+		sketch_io(&sketch, 1, "read", "pipe:[7]", 10, at_ms + (waits ? -2 : 2),
+			  at_ms + (waits ? 0.01 : 2.0005));
+	}
+	sketch.rec.processes[0].cpus = 1;
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 2;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	for (size_t i = 0; i < script.step_count; i++)
+		waking_ns += script.steps[i].type == STEP_WAKING ? script.steps[i].ns : 0;
+	ck_assert(script.was_crowded);
+	ck_assert_uint_gt(waking_ns, 0);
+	ck_assert_uint_eq(script.queued_ns, 0);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(the_cost_of_a_wake_was_in_no_queue);
 	EACH(calls_lose_what_was_a_wait_for_a_cpu, rows);
 	TEST(waits_for_clients_have_their_share);
 }
