@@ -6,7 +6,8 @@
  * its runs (script_runs.c). The rest was at the ends of wake-ups by timers and other threads, and
  * of calls, which the recording has in one piece with them. Each of these waited as long as any
  * other one, on average, whatever it was for. The longest wake-ups are cut to one length, which all
- * of them may take. Calls differ: the same time is taken from each, or all that it has. Waits for
+ * of them may take. Calls differ: the same time is taken from each, or all that it has. What a CPU
+ * may take to come back from idle is left to each, though the kernel counts that, too. Waits for
  * turns, and for clients that are made up, have their share of it. It is not taken from clients:
  * how long they thought is not known without it.
  *
@@ -14,6 +15,7 @@
  */
 #include <stdlib.h>
 
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
 #include "script_parts.h"
@@ -78,6 +80,15 @@ static bool is_wake_up(const struct script *script, const struct step *step)
 	       has_waited(script, step);
 }
 
+/* What is above the length up to which a wake-up, or the end of a call, waits for no other thread:
+ * its CPU may have to come back from idle. */
+static uint64_t above_ns(uint64_t ns)
+{
+	uint64_t least_ns = (uint64_t)assume.crossing_most;
+
+	return ns > least_ns ? ns - least_ns : 0;
+}
+
 /* The longest of these are cut to this length, for all together to lose so much. */
 static uint64_t level_of(uint64_t *lengths_ns, size_t count, uint64_t lost_ns)
 {
@@ -109,13 +120,15 @@ static uint64_t wake_ups_cut(struct script *script, uint32_t thread, uint64_t qu
 	count = 0;
 	for (const struct step *step = first; step->type != STEP_END; step++)
 		if (is_wake_up(script, step))
-			lengths_ns[count++] = step->ns;
+			lengths_ns[count++] = above_ns(step->ns);
 	uint64_t most_ns = level_of(lengths_ns, count, queued_ns);
 	for (struct step *step = first; step->type != STEP_END; step++) {
-		if (!is_wake_up(script, step) || step->ns <= most_ns)
+		if (!is_wake_up(script, step) || above_ns(step->ns) <= most_ns)
 			continue;
-		cut_ns += step->ns - most_ns;
-		step->ns = most_ns;
+		uint64_t lost_ns = above_ns(step->ns) - most_ns;
+
+		step->ns -= lost_ns;
+		cut_ns += lost_ns;
 	}
 	free(lengths_ns);
 	return cut_ns;
@@ -172,12 +185,13 @@ static uint64_t calls_cut(struct compiler *compiler, uint32_t thread, uint64_t q
 		lengths_ns[count] = UINT64_MAX;
 	for (const struct step *step = first; step->type != STEP_END; step++)
 		if (is_call(compiler, step))
-			lengths_ns[count++] = step->ns;
+			lengths_ns[count++] = above_ns(step->ns);
 	uint64_t part_ns = part_of_each(lengths_ns, count, queued_ns);
 	for (struct step *step = first; step->type != STEP_END; step++) {
 		if (!is_call(compiler, step))
 			continue;
-		uint64_t lost_ns = step->ns < part_ns ? step->ns : part_ns;
+		uint64_t most_ns = above_ns(step->ns);
+		uint64_t lost_ns = most_ns < part_ns ? most_ns : part_ns;
 
 		step->ns -= lost_ns;
 		cut_ns += lost_ns;

@@ -22,7 +22,8 @@ static const struct {
 	double left_ms[CALLS];
 } rows[] = {
 	/* 0 */ { { 2, 4, 6 }, 3, 0, false, { 1, 3, 5 } },
-	/* 1: a short one has no more to give */ { { 1, 4, 6 }, 9, 0, false, { 0, 0, 2 } },
+	/* 1: a CPU's coming back from idle is no queue */
+	{ { 1, 4, 6 }, 9, 0, false, { 0.06, 0.06, 1.88 } },
 	/* 2: nobody had to wait */ { { 2, 4, 6 }, 0, 0, false, { 2, 4, 6 } },
 	/* 3: the waits were in its runs */ { { 2, 4, 6 }, 2, 2, false, { 2, 4, 6 } },
 	/* 4 */ { { 2, 4, 6 }, 5, 2, false, { 1, 3, 5 } },
