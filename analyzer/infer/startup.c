@@ -14,9 +14,6 @@
 #include "base/memory.h"
 #include "recording/samples.h"
 
-/* The kernel's start of a process is known to a hundredth of a second, and clocks may differ. */
-static const int64_t START_ERROR_NS = 50000000;
-
 /* The samples of a thread, by its name in the kernel. */
 struct life {
 	const struct rec_sample *samples;
@@ -38,7 +35,7 @@ static bool is_older(const struct recording *rec, uint32_t thread)
 {
 	const struct rec_process *process = &rec->processes[rec->threads[thread].process];
 
-	return (int64_t)(process->start_unix_ns - rec->epoch_unix_ns) < -START_ERROR_NS;
+	return (int64_t)(process->start_unix_ns - rec->epoch_unix_ns) < -REC_START_ERROR_NS;
 }
 
 /* Its start is not in the selected part of the recording. */

@@ -266,6 +266,7 @@ bool reading_add_window(struct reading *reading, struct rec_window window)
 	if (!reading_reserve(reading, &recording->windows, &reading->window_capacity,
 			     recording->window_count, sizeof(*recording->windows)))
 		return false;
+	window.was_turned_off = window.to_ns < reading->dump.end_ns;
 	window.from_ns += reading->dump.offset_ns;
 	window.to_ns += reading->dump.offset_ns;
 	recording->windows[recording->window_count++] = window;

@@ -161,8 +161,10 @@ static void resolve_windows(struct recording *recording, uint64_t shift_ns)
 		if (!last || last->process != windows[i].process ||
 		    last->to_ns < windows[i].from_ns)
 			windows[kept++] = windows[i];
-		else if (last->to_ns < windows[i].to_ns)
+		else if (last->to_ns < windows[i].to_ns) {
 			last->to_ns = windows[i].to_ns;
+			last->was_turned_off = windows[i].was_turned_off;
+		}
 	}
 	recording->window_count = kept;
 }

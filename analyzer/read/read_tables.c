@@ -439,7 +439,7 @@ bool read_windows(struct reading *reading, struct json *json)
 {
 	const struct dump *dump = &reading->dump;
 	struct walk walk = walk_begin(json);
-	struct rec_window window = { dump->end_ns, dump->end_ns, dump->process };
+	struct rec_window window = { dump->end_ns, dump->end_ns, dump->process, false };
 	bool has_any = false;
 
 	if (!json_open_array(json))

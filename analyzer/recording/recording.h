@@ -238,7 +238,11 @@ struct rec_window {
 	uint64_t from_ns;
 	uint64_t to_ns;
 	uint32_t process;
+	bool was_turned_off; /* at its end: the process went on */
 };
+
+/* The kernel's start of a process is known to a hundredth of a second, and clocks may differ. */
+static const int64_t REC_START_ERROR_NS = 50000000;
 
 struct rec_process {
 	uint32_t pid; /* 0: of the dumps that name no process */

@@ -14,20 +14,51 @@ static int compare_windows(const void *left, const void *right)
 	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
 }
 
-/* From the first begin to the last end; of a process without windows neither is known. */
+/* Its start is where the recording begins, or the process that made it was recorded then. */
+static bool is_from_its_start(const struct recording *recording, const struct rec_window *first)
+{
+	const struct rec_process *process = &recording->processes[first->process];
+	int64_t start_ns = (int64_t)(process->start_unix_ns - recording->epoch_unix_ns);
+	if (!process->start_unix_ns || (int64_t)first->from_ns - start_ns < REC_START_ERROR_NS)
+		return true;
+	for (size_t i = 0; i < recording->window_count; i++) {
+		const struct rec_window *window = &recording->windows[i];
+		const struct rec_process *maker = &recording->processes[window->process];
+		bool is_maker = maker->pid == process->ppid || maker->pid == process->pid;
+		if (is_maker && window->process != first->process &&
+		    (int64_t)window->from_ns <= start_ns + REC_START_ERROR_NS &&
+		    (int64_t)window->to_ns >= start_ns - REC_START_ERROR_NS)
+			return true;
+	}
+	return false;
+}
+
+/* From the first begin to the last end, as far as no process was there unrecorded: one may have
+ * been turned on later than others, or off earlier. If that leaves nothing they had nothing to do
+ * with each other. Of a process without windows nothing is known. */
 static struct window whole(const struct recording *recording)
 {
 	const struct rec_window *windows = recording->windows;
-	struct window all = { UINT64_MAX, 0 };
+	struct window all = { UINT64_MAX, 0 }, common = { 0, UINT64_MAX };
 	size_t processes = 0;
 	for (size_t i = 0; i < recording->window_count; i++) {
-		processes += i == 0 || windows[i].process != windows[i - 1].process;
+		bool is_first = i == 0 || windows[i].process != windows[i - 1].process;
+		bool is_last = i + 1 == recording->window_count ||
+			       windows[i].process != windows[i + 1].process;
+		processes += is_first;
 		all.from_ns = windows[i].from_ns < all.from_ns ? windows[i].from_ns : all.from_ns;
 		all.to_ns = windows[i].to_ns > all.to_ns ? windows[i].to_ns : all.to_ns;
+		if (is_first && windows[i].from_ns > common.from_ns &&
+		    !is_from_its_start(recording, &windows[i]))
+			common.from_ns = windows[i].from_ns;
+		if (is_last && windows[i].to_ns < common.to_ns && windows[i].was_turned_off)
+			common.to_ns = windows[i].to_ns;
 	}
-	return processes < recording->process_count || processes == 0
-		       ? (struct window){ 0, UINT64_MAX }
-		       : all;
+	if (processes < recording->process_count || processes == 0)
+		return (struct window){ 0, UINT64_MAX };
+	common.from_ns = common.from_ns > all.from_ns ? common.from_ns : all.from_ns;
+	common.to_ns = common.to_ns < all.to_ns ? common.to_ns : all.to_ns;
+	return common.from_ns < common.to_ns ? common : all;
 }
 
 struct window *windows_find(const struct recording *recording, size_t *count)

@@ -3,7 +3,8 @@
  * The times in which all that goes on is recorded.
  *
  * Recording may be turned off and on again. A pause of one process is a pause of the recording:
- * others may wait for it then.
+ * others may wait for it then. So is the time before a process was turned on, and after it was
+ * turned off, if it was there.
  */
 #ifndef WCPROF_WINDOWS_H
 #define WCPROF_WINDOWS_H

@@ -131,7 +131,9 @@ END_TEST
 
 START_TEST(windows_go_on_in_the_next_dump)
 {
-	static const struct rec_window all[] = { { 1, 9, 0 }, { 12, 15, 0 }, { 2, 3, 1 } };
+	static const struct rec_window all[] = { { 1, 9, 0, false },
+						 { 12, 15, 0, false },
+						 { 2, 3, 1, false } };
 	struct recording rec;
 
 	read_good(&rec,

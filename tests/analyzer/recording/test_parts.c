@@ -74,7 +74,7 @@ static void make(struct sketch *sketch)
 	threads[1] = (struct rec_thread){ .op = 4 };
 	processes[0] = (struct rec_process){ .op = NO_INDEX };
 	for (int i = 0; i < WINDOWS; i++)
-		on[i] = (struct rec_window){ windows[i].from_ns, windows[i].to_ns, 0 };
+		on[i] = (struct rec_window){ windows[i].from_ns, windows[i].to_ns, 0, false };
 	recording->threads = threads;
 	recording->thread_count = 2;
 	recording->processes = processes;

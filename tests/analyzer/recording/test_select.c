@@ -269,7 +269,7 @@ START_TEST(a_process_is_cut_where_its_window_ends)
 {
 	struct sketch sketch;
 	struct rec_process processes[] = { { .op = NO_INDEX }, { .op = 2 } };
-	struct rec_window windows[] = { { 0, 1000, 0 }, { 165, 350, 1 } };
+	struct rec_window windows[] = { { 0, 1000, 0, false }, { 165, 350, 1, false } };
 	struct rec_idle idles[] = { { 100, 1, 1 }, { 200, 2, 1 }, { 360, 3, 1 } };
 	const struct selection selection = { "", "", 0, UINT64_MAX, { 0, UINT64_MAX } };
 	sample_begin(&sketch);
@@ -306,7 +306,7 @@ START_TEST(a_process_that_was_off_then_has_no_op)
 {
 	struct sketch sketch;
 	struct rec_process processes[] = { { .op = NO_INDEX }, { .op = NO_INDEX } };
-	struct rec_window windows[] = { { 0, 1000, 0 }, { 0, 150, 1 } };
+	struct rec_window windows[] = { { 0, 1000, 0, false }, { 0, 150, 1, false } };
 	const struct selection selection = { "", "", 80, UINT64_MAX, ALWAYS };
 	sample_begin(&sketch);
 	struct recording *recording = &sketch.rec;

@@ -82,7 +82,7 @@ END_TEST
 
 START_TEST(pauses_of_a_recording_make_windows)
 {
-	struct rec_window windows[] = { { 10, 20, 0 }, { 30, 40, 0 } };
+	struct rec_window windows[] = { { 10, 20, 0, false }, { 30, 40, 0, false } };
 	const struct recording recording = { .windows = windows,
 					     .window_count = 2,
 					     .process_count = 1 };
