@@ -33,9 +33,9 @@ static bool is_from_its_start(const struct recording *recording, const struct re
 	return false;
 }
 
-/* From the first begin to the last end, as far as no process was there unrecorded: one may have
- * been turned on later than others, or off earlier. If that leaves nothing they had nothing to do
- * with each other. Of a process without windows nothing is known. */
+/* From the first begin to the last end, as far as no process was there unrecorded. One may have
+ * been turned on later than others, or off earlier. Without such a time they were recorded one
+ * after the other. Of a process without windows nothing is known. */
 static struct window whole(const struct recording *recording)
 {
 	const struct rec_window *windows = recording->windows;

@@ -214,8 +214,7 @@ static void complete(struct compiler *compiler, const struct stack_functions *fu
 	script->sleep_run_ns = script_runs_sleep_ns(&gathered->runs);
 	script_runs_cut(&gathered->runs, script->steps, script->sleep_run_ns);
 	if (script->was_crowded) /* before a run's parts are moved to other steps */
-		script->queued_ns =
-			script_runs_take(&gathered->runs, script, gathered->queued_ns);
+		script->queued_ns = script_runs_take(&gathered->runs, script, gathered->queued_ns);
 	script_wakes_find(script);
 	script_places_split(&gathered->places, script);
 	script_turns_find(compiler);

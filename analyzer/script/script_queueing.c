@@ -6,10 +6,10 @@
  * its runs (script_runs.c). The rest was at the ends of wake-ups by timers and other threads, and
  * of calls, which the recording has in one piece with them. Each of these waited as long as any
  * other one, on average, whatever it was for. The longest wake-ups are cut to one length, which all
- * of them may take. Calls differ: the same time is taken from each, or all that it has. What a CPU
- * may take to come back from idle is left to each, though the kernel counts that, too. Waits for
- * turns, and for clients that are made up, have their share of it. It is not taken from clients:
- * how long they thought is not known without it.
+ * of them may take. Calls differ: the same time is taken from each, or all that it has. The time
+ * that a CPU may take to come back from idle is left to each, though the kernel counts it, too.
+ * Waits for turns, and for clients that are made up, have their share of it. It is not taken from
+ * clients: how long they thought is not known without it.
  *
  * One thread.
  */
@@ -80,8 +80,8 @@ static bool is_wake_up(const struct script *script, const struct step *step)
 	       has_waited(script, step);
 }
 
-/* What is above the length up to which a wake-up, or the end of a call, waits for no other thread:
- * its CPU may have to come back from idle. */
+/* The part of a wake-up, or of a call, that may be a wait for another thread. Less than that is a
+ * CPU's coming back from idle. */
 static uint64_t above_ns(uint64_t ns)
 {
 	uint64_t least_ns = (uint64_t)assume.crossing_most;

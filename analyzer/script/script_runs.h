@@ -64,8 +64,8 @@ uint64_t script_runs_sleep_ns(const struct script_runs *);
 /* Cuts the steps to the CPU time that they used; their sleeps used so much each. */
 void script_runs_cut(struct script_runs *, struct step *steps, uint64_t sleep_ns);
 
-/* After the cut, and before anything else changes the steps: takes what each thread waited for CPUs
- * in its runs away from `queued_ns`, its time by thread. Returns how much all have waited. */
+/* After the cut, and before anything else changes the steps. Takes what each thread waited for CPUs
+ * in its runs away from `queued_ns`, by thread. Returns how much all have waited. */
 uint64_t script_runs_take(const struct script_runs *, const struct script *, uint64_t *queued_ns);
 void script_runs_free(struct script_runs *);
 

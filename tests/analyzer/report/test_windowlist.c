@@ -83,9 +83,10 @@ END_TEST
 START_TEST(pauses_of_a_recording_make_windows)
 {
 	struct rec_window windows[] = { { 10, 20, 0, false }, { 30, 40, 0, false } };
-	const struct recording recording = { .windows = windows,
-					     .window_count = 2,
-					     .process_count = 1 };
+	struct rec_process process = { 0 };
+	const struct recording recording = {
+		.windows = windows, .window_count = 2, .processes = &process, .process_count = 1
+	};
 	const struct options options = window_options(2);
 	window_list_of_recording(&list, &options, &recording);
 	ck_assert_uint_eq(list.count, 2);
