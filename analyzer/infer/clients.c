@@ -168,10 +168,10 @@ static uint32_t poll_of_read(const struct seeking *seeking, uint32_t read, uint6
 /* The end of what was done before on the same connection; 0 = nothing was. */
 static uint64_t before_ns(const struct seeking *seeking, size_t served)
 {
-	const struct served *before = &seeking->served[served - 1];
+	const struct served *now = &seeking->served[served];
 
-	return served && before->connection == seeking->served[served].connection
-		       ? seeking->rec->ops[before->op].end_ns
+	return served && now[-1].connection == now->connection
+		       ? seeking->rec->ops[now[-1].op].end_ns
 		       : 0;
 }
 
