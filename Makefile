@@ -70,7 +70,7 @@ $(B)/%.o: %.S
 
 demo: ## finds a planted bottleneck in a bundled server
 	@scripts/demo
-check: ## every test: about 10 minutes
+check: ## every test: 10 to 20 minutes
 	@scripts/check
 tidy: ## style, arrows between folders, tables that must agree
 	@scripts/tidy

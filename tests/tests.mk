@@ -81,8 +81,8 @@ soak: tests-built ## 200,000 threads, 10,000 children, 500 threads flat out for 
 	@SOAK_THREADS=200000 $(B)/tests/recorder/test_recorder
 	@CHILDREN=10000 B=$(B) tests/pressure/test_children
 	@PRESSURE_SECONDS=60 B=$(B) tests/pressure/test_pressure
-model: ## every interleaving of filling, draining, leaving and overwriting chunks (spin)
-	@B=$(B) tests/model/test_model
+model: ## every interleaving of filling, draining, leaving and overwriting chunks (spin; 2 minutes)
+	@B=$(B) MODEL_EVENTS=4 tests/model/test_model
 conformance: tests-built ## programs of other projects behave the same, off and recording (an hour; CONFORMANCE_ARGS=-h)
 	@scripts/setup conformance
 	@B=$(B) tests/conformance/conformance.py $(CONFORMANCE_ARGS)

@@ -14,7 +14,9 @@
 #define CHUNKS  2
 #define RECORDS 2
 #define THREADS 2
+#ifndef LAST
 #define LAST    4 /* ids of ops: thread 0 has the first, which leaves room in a chunk; thread 1 the others */
+#endif
 
 #define EMPTY   0
 #define FILLING 1

@@ -112,8 +112,11 @@ enum { QUESTIONS = sizeof(questions) / sizeof(questions[0]) };
 static char directory[64];
 static char program[TEXT_BYTES];
 static char error[PROBE_ERROR_BYTES];
+/* A process of the program that stays at its entry point, where texts are looked up. The values are
+ * read in processes of their own, which have all modules at the same addresses. */
+static pid_t looked_at;
+static struct probe_target *target;
 
-/* False: this machine has no such compiler. */
 static bool compile(const struct build *build)
 {
 	char command[1024];
@@ -131,14 +134,6 @@ static bool compile(const struct build *build)
 	status = system(command);
 	ck_assert_int_eq(status, 0);
 	return true;
-}
-
-static void clean(void)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf %s", directory);
-	ck_assert_int_eq(system(command), 0);
 }
 
 /* --- the program, stopped --- */
@@ -212,6 +207,27 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+/* False: this machine has no such compiler. */
+static bool make(const struct build *build)
+{
+	if (!compile(build))
+		return false;
+	looked_at = start();
+	target = probe_target_open(looked_at, error);
+	ck_assert_msg(target != NULL, "%s", error);
+	return true;
+}
+
+static void clean(void)
+{
+	char command[128];
+
+	probe_target_close(target);
+	end(looked_at);
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
+	ck_assert_int_eq(system(command), 0);
+}
+
 static void write_value(const struct probe_fetch *fetch, const struct probe_value *value, char *to)
 {
 	if (!value->is_known)
@@ -226,21 +242,17 @@ static void write_value(const struct probe_fetch *fetch, const struct probe_valu
 static size_t ask_probe(const char *text, char answers[ANSWERS_MAX][TEXT_BYTES])
 {
 	static struct probe_value values[PROBE_FETCHES_MAX];
-	pid_t pid = start();
+	pid_t pid;
 	uint64_t registers[PROBE_REGISTERS];
 	struct probe_context context = { registers, 0, read_memory, &pid };
-	struct probe_target *target = probe_target_open(pid, error);
 	struct probe_places found;
 	const struct probe_place *place;
 	size_t count;
 
-	ck_assert_msg(target != NULL, "%s", error);
-	if (probe_find(target, text, &found, error) != 0) {
-		probe_target_close(target);
-		end(pid);
+	if (probe_find(target, text, &found, error) != 0)
 		return 0;
-	}
 	ck_assert_uint_eq(found.count, 1);
+	pid = start();
 	place = &found.places[0];
 	ck_assert(probe_code_is_valid(&place->code));
 	run_to(pid, place->address + place->module->bias);
@@ -259,7 +271,6 @@ static size_t ask_probe(const char *text, char answers[ANSWERS_MAX][TEXT_BYTES])
 	for (size_t i = 0; i < count; i++)
 		write_value(&place->code.fetches[i], &values[i], answers[i]);
 	probe_places_free(&found);
-	probe_target_close(target);
 	end(pid);
 	return count;
 }
@@ -291,16 +302,12 @@ static bool is_of(const struct build *build, const struct question *question)
 /* Where the place of a text is when the program runs. */
 static uint64_t address_of(const char *text)
 {
-	pid_t pid = start();
-	struct probe_target *target = probe_target_open(pid, error);
 	struct probe_places found;
 	uint64_t address;
 
-	ck_assert_msg(target && probe_find(target, text, &found, error) == 0, "%s", error);
+	ck_assert_msg(probe_find(target, text, &found, error) == 0, "%s", error);
 	address = found.places[0].address + found.places[0].module->bias;
 	probe_places_free(&found);
-	probe_target_close(target);
-	end(pid);
 	return address;
 }
 
@@ -346,7 +353,8 @@ static void ask_gdb(const struct build *build)
 	write_commands(build, file);
 	fclose(file);
 	snprintf(command, sizeof(command),
-		 "gdb -nx -batch -iex 'set debuginfod enabled off' -x %s %s </dev/null 2>%s/errors",
+		 "gdb -nx -batch -iex 'set debuginfod enabled off' -iex 'set auto-solib-add off' "
+		 "-x %s %s </dev/null 2>%s/errors",
 		 path, program, directory);
 	file = popen(command, "re");
 	ck_assert_ptr_nonnull(file);
@@ -408,7 +416,7 @@ static void compare(const struct build *build, size_t number)
 
 START_TEST(values_are_those_that_gdb_prints)
 {
-	if (!compile(&builds[_i])) {
+	if (!make(&builds[_i])) {
 		printf("NOT TESTED: no %s\n", builds[_i].compiler);
 		return;
 	}
@@ -439,7 +447,7 @@ START_TEST(returned_values_are_those_of_the_program)
 	static char ours[ANSWERS_MAX][TEXT_BYTES];
 
 	/* Across files, a function that nobody asks for its value returns none. */
-	if (strstr(builds[_i].arguments, "-flto") || !compile(&builds[_i]))
+	if (strstr(builds[_i].arguments, "-flto") || !make(&builds[_i]))
 		return;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (strcmp(strrchr(builds[_i].source, '.'), rows[i].ending) != 0)
