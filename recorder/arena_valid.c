@@ -52,6 +52,7 @@ static bool is_process_valid(const struct arena *arena)
 	       is_ended(arena->deployment.name, sizeof(arena->deployment.name)) &&
 	       is_ended(arena->deployment.version, sizeof(arena->deployment.version)) &&
 	       is_ended(arena->deployment.environment, sizeof(arena->deployment.environment)) &&
+	       is_ended(arena->deployment.instance, sizeof(arena->deployment.instance)) &&
 	       is_ended(arena->boot_id, sizeof(arena->boot_id));
 }
 

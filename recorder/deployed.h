@@ -8,12 +8,13 @@
 #ifndef WCPROF_DEPLOYED_H
 #define WCPROF_DEPLOYED_H
 
-enum { DEPLOYMENT_TEXT_BYTES = 64 };
+enum { DEPLOYMENT_TEXT_BYTES = 128 };
 
 struct deployment {
 	char name[DEPLOYMENT_TEXT_BYTES];
 	char version[DEPLOYMENT_TEXT_BYTES];
 	char environment[DEPLOYMENT_TEXT_BYTES];
+	char instance[DEPLOYMENT_TEXT_BYTES];
 };
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The service that this process is: its name, version and deployment environment.
+ * The service that this process is: its name, version, deployment environment and
+ * instance.
  *
  * Its tracer publishes that in memory (OpenTelemetry's process context, a mapping OTEL_CTX). Else
  * the environment says it, as it was at load: OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES,

@@ -129,6 +129,8 @@ static void put_deployment(const struct deployment *deployment, struct text *tex
 		text_put_key_string(text, keys.process.service_version, deployment->version);
 	if (deployment->environment[0])
 		text_put_key_string(text, keys.process.environment, deployment->environment);
+	if (deployment->instance[0])
+		text_put_key_string(text, keys.process.service_instance, deployment->instance);
 }
 
 static bool write_process(struct dump *dump)
@@ -141,6 +143,8 @@ static bool write_process(struct dump *dump)
 	text_put_literal(text, "{");
 	text_put_key_u64(text, keys.process.pid, arena->pid);
 	text_put_key_u64(text, keys.process.ppid, arena->ppid);
+	/* Before what may be long: cmd/output.c looks at the begin of the header. */
+	put_deployment(&arena->deployment, text);
 	text_put_key_string(text, keys.process.exe, arena->exe);
 	put_argv(text, arena);
 	text_put_key_string(text, keys.process.host, arena->host);
@@ -162,7 +166,6 @@ static bool write_process(struct dump *dump)
 		text_put_key_u64(text, keys.process.filtered_ns,
 				 dump_ns(dump, load_relaxed(&arena->filtered_ticks)));
 	put_unsampled(dump, text);
-	put_deployment(&arena->deployment, text);
 	text_put_key(text, keys.process.client);
 	put_string_by_id(dump, text, arena->client);
 	text_put_literal(text, "}");

@@ -133,6 +133,7 @@ static const struct {
 	ROW("service.version", version),
 	ROW("deployment.environment", environment), /* as it was called before */
 	ROW("deployment.environment.name", environment),
+	ROW("service.instance.id", instance),
 #undef ROW
 };
 

@@ -91,15 +91,16 @@ void agent_window(uint64_t wall_ns, uint64_t taken_ns, uint64_t now_ns, uint64_t
 
 /* --- A dump ----------------------------------------------------------------------------------- */
 
-/* 0, or a result of client_dump(). A process that recorded nothing leaves no file. */
-static int write_dump(struct agent *agent, const struct watched *watched,
-		      char path[STORE_PATH_BYTES])
+/* Its file, and the tags that it says. 0, or a result of client_dump(). A process that recorded
+ * nothing leaves no file. */
+static int write_dump(struct agent *agent, const struct watched *watched, struct analysis_job *job)
 {
+	const char *host = agent->config->agent.host;
 	struct output *output;
 	int result;
 
-	store_begin(&agent->store, watched->program, watched->pid, path);
-	output = output_open(path, &result);
+	store_begin(&agent->store, watched->program, watched->pid, job->dump);
+	output = output_open(job->dump, &result);
 	if (!output)
 		return result;
 	result = output_dump(output, watched->socket, false);
@@ -110,12 +111,14 @@ static int write_dump(struct agent *agent, const struct watched *watched,
 	if (result == 0) {
 		metrics.events_total += (double)output_events(output);
 		metrics.events_lost_total += (double)output_lost_events(output);
+		tags_of(&job->tags, watched->rule, output_header_start(output), host,
+			watched->program, watched->pid);
 	}
 	if (output_close(output) != 0 && result == 0)
 		result = -EIO;
 	if (result != 0)
-		store_abandon(path);
-	return result == 0 ? store_keep(&agent->store, path) : result;
+		store_abandon(job->dump);
+	return result == 0 ? store_keep(&agent->store, job->dump) : result;
 }
 
 static bool is_of_store(int error)
@@ -155,7 +158,7 @@ static void take_dump(struct agent *agent, struct watched *watched, bool is_last
 	int result;
 
 	agent_window(wall_now_ns(), watched->taken_ns, now_ns, &job.begin_ns, &job.end_ns);
-	result = write_dump(agent, watched, job.dump);
+	result = write_dump(agent, watched, &job);
 	make_room(agent, result);
 	count_dump(agent, watched, result);
 	watched->due_ns = now_ns + agent->config->agent.interval_s * NS_PER_S;
@@ -163,8 +166,6 @@ static void take_dump(struct agent *agent, struct watched *watched, bool is_last
 		watched->taken_ns = now_ns;
 	if (result != 0 || is_last || agent->config->upload_count == 0)
 		return;
-	tags_of(&job.tags, watched->rule, agent->config->agent.host, watched->program,
-		watched->pid);
 	analysis_add(&agent->analyses, &job);
 }
 

@@ -21,7 +21,7 @@
 #include "outfile.h"
 #include "output_progress.h"
 
-enum { COMPRESSED_BYTES = 262144, COMPRESSION_LEVEL = 3, HEADER_START_BYTES = 512 };
+enum { COMPRESSED_BYTES = 262144, COMPRESSION_LEVEL = 3, HEADER_START_BYTES = 8192 };
 /* While somebody else's dump is being written: so often, and so far apart. */
 enum { BUSY_TRIES = 400, BUSY_PAUSE_NS = 25000000 };
 
@@ -36,7 +36,7 @@ struct output {
 	uint64_t lost_events;
 	uint64_t header_bytes;
 	size_t header_start_used;
-	char header_start[HEADER_START_BYTES]; /* where the numbers of events are */
+	char header_start[HEADER_START_BYTES]; /* where the numbers of events and the service are */
 	ZSTD_CCtx *zstd;                       /* NULL = not compressed */
 	char *compressed;
 	struct output_progress progress;
@@ -288,6 +288,11 @@ uint64_t output_events(const struct output *output)
 uint64_t output_lost_events(const struct output *output)
 {
 	return output->lost_events;
+}
+
+const char *output_header_start(const struct output *output)
+{
+	return output->header_start;
 }
 
 uint64_t output_header_bytes(const struct output *output)

@@ -46,6 +46,9 @@ int output_sync(struct output *output);
 uint64_t output_bytes(const struct output *output);
 uint64_t output_events(const struct output *output);
 uint64_t output_lost_events(const struct output *output);
+/* Of the last dump that was kept: the begin of its first line, with the numbers of its events and
+ * its service. */
+const char *output_header_start(const struct output *output);
 /* Of the last dump: how long its first line was. */
 uint64_t output_header_bytes(const struct output *output);
 bool output_can_take_back(const struct output *output);

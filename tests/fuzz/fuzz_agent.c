@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes of strangers that the agent reads: process contexts, environments, answers of receivers;
- * and its configuration. The first byte chooses. An error of the configuration names a line, and
+ * Bytes of strangers that the agent reads: headers of dumps, answers of receivers; and its
+ * configuration. The first byte chooses. An error of the configuration names a line, and
  * is in one.
  */
 #include <stdint.h>
@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "agent/config.h"
-#include "agent/published.h"
 #include "agent/tags.h"
 #include "agent/upload.h"
 
@@ -40,6 +39,7 @@ static void check_tags(const struct tags *tags)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct config_process rule;
 	struct tags tags = { 0 };
 	char *text;
 
@@ -50,17 +50,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data + 1, size - 1);
 	text[size - 1] = '\0';
-	switch (data[0] % 4) {
+	switch (data[0] % 3) {
 	case 0:
 		/* Patterns of regcomp() are the user's own: libc's is not what is tested. */
 		if (!strpbrk(text, "*+?{(|"))
 			parse_config(text);
 		break;
 	case 1:
-		(void)published_parse(data + 1, size - 1, tags_add_attribute, &tags);
-		break;
-	case 2:
-		tags_add_environment(&tags, text, size);
+		tags_of(&tags, &rule, text, "host", "program", 1);
 		break;
 	default:
 		(void)upload_was_taken(CONFIG_otlp, text, size - 1);

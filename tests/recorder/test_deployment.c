@@ -39,19 +39,23 @@ static void teardown(void)
 
 static const struct {
 	const char *variables[5];
-	const char *name, *version, *environment;
+	const char *name, *version, *environment, *instance;
 } rows[] = {
-	/* 0 */ { { NULL }, "", "", "" },
-	/* 1 */ { { "shop", "1.2", "prod" }, "shop", "1.2", "prod" },
+	/* 0 */ { { NULL }, "", "", "", "" },
+	/* 1 */ { { "shop", "1.2", "prod" }, "shop", "1.2", "prod", "" },
 	/* 2: OpenTelemetry's are the surer ones */
-	{ { "shop", "1.2", "prod", "service.version=1.3,deployment.environment.name=test",
+	{ { "shop", "1.2", "prod",
+	    "service.version=1.3,deployment.environment.name=test,"
+	    "service.instance.id=i",
 	    "front" },
 	  "front",
 	  "1.3",
-	  "test" },
-	/* 3 */ { { NULL, NULL, NULL, "a=b,service.name=x%2Cy%20z%4,c", NULL }, "x,y z%4", "", "" },
-	/* 4 */ { { NULL, NULL, NULL, ",,=,service.name,service.version=", "" }, "", "", "" },
-	/* 5 */ { { NULL, NULL, NULL, "service.name=%", NULL }, "%", "", "" },
+	  "test",
+	  "i" },
+	/* 3 */
+	{ { NULL, NULL, NULL, "a=b,service.name=x%2Cy%20z%4,c", NULL }, "x,y z%4", "", "", "" },
+	/* 4 */ { { NULL, NULL, NULL, ",,=,service.name,service.version=", "" }, "", "", "", "" },
+	/* 5 */ { { NULL, NULL, NULL, "service.name=%", NULL }, "%", "", "", "" },
 };
 
 START_TEST(the_environment_names_it)
@@ -62,6 +66,7 @@ START_TEST(the_environment_names_it)
 	ck_assert_str_eq(arena->deployment.name, rows[_i].name);
 	ck_assert_str_eq(arena->deployment.version, rows[_i].version);
 	ck_assert_str_eq(arena->deployment.environment, rows[_i].environment);
+	ck_assert_str_eq(arena->deployment.instance, rows[_i].instance);
 }
 END_TEST
 

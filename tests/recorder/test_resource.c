@@ -7,13 +7,15 @@
 
 #include "suite.h"
 
-/* service.name=shop, service.version=1.2, other=x, deployment.environment.name=prod */
-#define ATTRIBUTES                                         \
-	"\x0a\x16\x0a\x0cservice.name\x12\x06\x0a\x04shop" \
-	"\x0a\x18\x0a\x0fservice.version\x12\x05\x0a\x03"  \
-	"1.2"                                              \
-	"\x0a\x0c\x0a\x05other\x12\x03\x0a\x01x"           \
-	"\x0a\x25\x0a\x1b"                                 \
+/* service.name=shop, service.version=1.2, o=x, service.instance.id=i,
+ * deployment.environment.name=prod */
+#define ATTRIBUTES                                             \
+	"\x0a\x16\x0a\x0cservice.name\x12\x06\x0a\x04shop"     \
+	"\x0a\x18\x0a\x0fservice.version\x12\x05\x0a\x03"      \
+	"1.2"                                                  \
+	"\x0a\x08\x0a\x01o\x12\x03\x0a\x01x"                   \
+	"\x0a\x1a\x0a\x13service.instance.id\x12\x03\x0a\x01i" \
+	"\x0a\x25\x0a\x1b"                                     \
 	"deployment.environment.name\x12\x06\x0a\x04prod"
 
 enum { ATTRIBUTE_BYTES = sizeof(ATTRIBUTES) - 1 };
@@ -46,6 +48,7 @@ START_TEST(a_service_has_its_texts)
 	ck_assert_str_eq(deployment.name, "shop");
 	ck_assert_str_eq(deployment.version, "1.2");
 	ck_assert_str_eq(deployment.environment, "prod");
+	ck_assert_str_eq(deployment.instance, "i");
 }
 END_TEST
 
