@@ -4,7 +4,8 @@
  *
  * An item is a lane of the timeline, its state and its stack. That of a wait has also who put an
  * end to it, and from where. Each item has its time in all and by parts of the run. Where there are
- * requests, it has the time inside slow ones and inside the others.
+ * requests, it has the time inside slow ones and inside the others; that on a CPU is shared out by
+ * samples (sampledspans.h).
  */
 #include <stdlib.h>
 
@@ -15,6 +16,7 @@
 #include "infer/requests.h"
 #include "page.h"
 #include "pools.h"
+#include "sampledspans.h"
 #include "slowspans.h"
 #include "stacktree.h"
 #include "walk.h"
@@ -58,6 +60,7 @@ struct flames {
 	uint64_t *part_ns;   /* by those */
 	size_t parts_room;
 	struct slow_spans requests; /* none, where there are no requests */
+	struct slow_time *running;  /* by lane: its time on a CPU inside of them */
 };
 
 /* --- Items --- */
@@ -110,18 +113,74 @@ static void add_to_parts(struct flames *flames, uint32_t item, const struct walk
 	}
 }
 
-static void add_slice(struct flames *flames, const struct walk_slice *slice)
+static struct item_sums *sums_of(struct flames *flames, uint32_t item, uint32_t known)
 {
-	uint32_t known = flames->items.count, item = item_of(flames, slice);
 	flames->sums = memory_grow(flames->sums, &flames->sums_room, (size_t)item + 1,
 				   sizeof(*flames->sums));
 	if (item == known)
 		flames->sums[item] = (struct item_sums){ 0 };
-	struct item_sums *sums = &flames->sums[item];
+	return &flames->sums[item];
+}
+
+static void add_slice(struct flames *flames, const struct walk_slice *slice)
+{
+	uint32_t known = flames->items.count, item = item_of(flames, slice);
+	struct item_sums *sums = sums_of(flames, item, known);
+	const uint32_t *words = tuples_at(&flames->items, item);
 	sums->ns += slice->end_ns - slice->start_ns;
 	sums->slices++;
-	slow_spans_add(&flames->requests, slice, &sums->inside);
+	slow_spans_add(&flames->requests, slice,
+		       words[ITEM_STATE] == DRAWN_RUNNING ? &flames->running[words[ITEM_LANE]]
+							  : &sums->inside);
 	add_to_parts(flames, item, slice);
+}
+
+/* --- Time on a CPU inside of requests --- */
+
+static void add_running(struct flames *flames, uint32_t lane, uint32_t node,
+			const struct slow_time *inside)
+{
+	const uint32_t words[ITEM_WORDS] = {
+		[ITEM_LANE] = lane,
+		[ITEM_STATE] = DRAWN_RUNNING,
+		[ITEM_NODE] = node,
+		[ITEM_CAUSE] = NO_INDEX,
+		[ITEM_NAME] = stack_tree_text(&flames->tree, 0),
+		[ITEM_WAKER] = NO_INDEX,
+		[ITEM_WAKER_NODE] = NO_INDEX,
+	};
+	uint32_t known = flames->items.count, item = tuples_add(&flames->items, words);
+	struct item_sums *sums = sums_of(flames, item, known);
+	sums->inside.slow_ns += inside->slow_ns;
+	sums->inside.other_ns += inside->other_ns;
+}
+
+static void share_lane(struct flames *flames, const struct sampled_spans *sampled, uint32_t lane)
+{
+	struct slow_time left = flames->running[lane];
+	size_t count;
+	struct sampled_share *shares = sampled_spans_share(sampled, lane, &left, &count);
+	for (size_t i = 0; i < count; i++)
+		add_running(flames, lane, shares[i].stack, &shares[i].inside);
+	if (left.slow_ns || left.other_ns)
+		add_running(flames, lane, stack_tree_node(&flames->tree, 0), &left);
+	free(shares);
+}
+
+static void share_running(struct flames *flames)
+{
+	const struct recording *recording = flames->analysis->recording;
+	uint32_t *node_of = memory_new(recording->stack_count, sizeof(*node_of));
+	struct sampled_spans sampled;
+	for (size_t i = 0; i < recording->sample_count; i++) {
+		uint32_t stack = recording->samples[i].stack;
+		node_of[stack] = stack_tree_node(&flames->tree, stack);
+	}
+	sampled_spans_build(&sampled, recording, &flames->requests, flames->pools.lane_of, node_of);
+	for (uint32_t lane = 0; lane < flames->pools.lane_count; lane++)
+		share_lane(flames, &sampled, lane);
+	sampled_spans_free(&sampled);
+	free(node_of);
 }
 
 /* --- Output --- */
@@ -219,6 +278,7 @@ static void build(struct flames *flames, const struct analysis *analysis)
 	flames->analysis = analysis;
 	walk_begin(&flames->walk, analysis);
 	pools_build(&flames->pools, analysis);
+	flames->running = memory_new(flames->pools.lane_count, sizeof(*flames->running));
 	stack_tree_begin(&flames->tree, analysis->recording,
 			 analysis->labels ? &analysis->labels->frames : NULL);
 	tuples_begin(&flames->items, ITEM_WORDS);
@@ -228,12 +288,15 @@ static void build(struct flames *flames, const struct analysis *analysis)
 	for (uint32_t thread = 0; thread < walk_thread_count(&flames->walk); thread++)
 		for (walk_thread(&flames->walk, thread); walk_next(&flames->walk, &slice);)
 			add_slice(flames, &slice);
+	if (flames->requests.count)
+		share_running(flames);
 	choose_items(flames);
 }
 
 static void tear_down(struct flames *flames)
 {
 	free(flames->sums);
+	free(flames->running);
 	free(flames->part_ns);
 	slow_spans_free(&flames->requests);
 	free(flames->shown_of);

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/tuples.h"
+#include "sampledspans.h"
 
 /* --- Stacks with the same functions --- */
 
@@ -80,88 +81,36 @@ static void add(struct stack_sums *sums, size_t *room, uint32_t index, const str
 	sums->sums[index].inside.other_ns += sum->inside.other_ns;
 }
 
-/* Samples inside of spans, by thread name and stack; those of stack 0 are all of the name. */
-struct samples_inside {
-	struct tuples numbers;
-	struct slow_time *counts; /* by number */
-	size_t room;
-};
-
-static struct slow_time *count_of(struct samples_inside *inside, uint32_t name, uint32_t stack)
-{
-	const uint32_t key[] = { name, stack };
-	uint32_t known = inside->numbers.count, index = tuples_add(&inside->numbers, key);
-	inside->counts = memory_grow(inside->counts, &inside->room, (size_t)index + 1,
-				     sizeof(*inside->counts));
-	if (index == known)
-		inside->counts[index] = (struct slow_time){ 0 };
-	return &inside->counts[index];
-}
-
-/* A sample is a nanosecond here: all stand for the same CPU time. */
-static void count_samples(struct samples_inside *inside, const struct recording *recording,
-			  const struct slow_spans *spans, const uint32_t *same)
-{
-	for (size_t i = 0; i < recording->sample_count; i++) {
-		const struct rec_sample *sample = &recording->samples[i];
-		uint32_t name = recording->threads[sample->thread].name;
-		const struct walk_slice moment = { .thread = sample->thread,
-						   .start_ns = sample->at_ns,
-						   .end_ns = sample->at_ns + 1 };
-		struct slow_time at = { 0 };
-		slow_spans_add(spans, &moment, &at);
-		if (!sample->stack || !(at.slow_ns || at.other_ns))
-			continue;
-		const uint32_t stacks[] = { same[sample->stack], 0 };
-		for (size_t k = 0; k < 2; k++) {
-			struct slow_time *count = count_of(inside, name, stacks[k]);
-			count->slow_ns += at.slow_ns;
-			count->other_ns += at.other_ns;
-		}
-	}
-}
-
-static uint64_t part(uint64_t ns, uint64_t count, uint64_t of)
-{
-	return of ? (uint64_t)((double)ns * (double)count / (double)of + 0.5) : 0;
-}
-
 /* The running time of threads of that name, which is the row's, goes to their stacks. */
 static void share_row(struct stack_sums *sums, size_t *room, size_t row,
-		      struct samples_inside *inside)
+		      const struct sampled_spans *sampled)
 {
-	const struct stack_sum whole = sums->sums[row];
-	const struct slow_time all = *count_of(inside, whole.thread_name, 0);
-	for (uint32_t i = 0; i < inside->numbers.count; i++) {
-		const uint32_t *key = tuples_at(&inside->numbers, i);
-		struct stack_sum shared = whole;
-		if (key[0] != whole.thread_name || key[1] == 0)
-			continue;
-		shared.stack = key[1];
-		shared.inside = (struct slow_time){
-			part(whole.inside.slow_ns, inside->counts[i].slow_ns, all.slow_ns),
-			part(whole.inside.other_ns, inside->counts[i].other_ns, all.other_ns),
-		};
+	struct stack_sum shared = sums->sums[row];
+	size_t count;
+	struct sampled_share *shares =
+		sampled_spans_share(sampled, shared.thread_name, &sums->sums[row].inside, &count);
+	for (size_t i = 0; i < count; i++) {
+		shared.stack = shares[i].stack;
+		shared.inside = shares[i].inside;
 		add(sums, room, (uint32_t)sums->count, &shared);
 	}
-	if (all.slow_ns)
-		sums->sums[row].inside.slow_ns = 0;
-	if (all.other_ns)
-		sums->sums[row].inside.other_ns = 0;
+	free(shares);
 }
 
 static void share_out(struct stack_sums *sums, size_t room, const struct walk *walk,
 		      const struct slow_spans *spans, const uint32_t *same)
 {
-	struct samples_inside inside = { .room = 0 };
+	struct sampled_spans sampled;
 	size_t rows = sums->count;
-	tuples_begin(&inside.numbers, 2);
-	count_samples(&inside, walk->recording, spans, same);
+	uint32_t *name_of = memory_new(walk_thread_count(walk), sizeof(*name_of));
+	for (uint32_t thread = 0; thread < walk_thread_count(walk); thread++)
+		name_of[thread] = walk->recording->threads[thread].name;
+	sampled_spans_build(&sampled, walk->recording, spans, name_of, same);
 	for (size_t i = 0; i < rows; i++)
 		if (sums->sums[i].state == WALK_RUNNING)
-			share_row(sums, &room, i, &inside);
-	tuples_free(&inside.numbers);
-	free(inside.counts);
+			share_row(sums, &room, i, &sampled);
+	sampled_spans_free(&sampled);
+	free(name_of);
 }
 
 void stack_sums_build(struct stack_sums *sums, struct walk *walk, const struct slow_spans *spans)

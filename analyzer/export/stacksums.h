@@ -28,8 +28,8 @@ struct stack_sums {
 };
 
 /*
- * `spans`: what slices may be inside of; NULL: nothing. Else running time is shared out by the
- * samples that were taken inside: the next sample after a slice may be another request's.
+ * `spans`: what slices may be inside of; NULL: nothing. Else running time is shared out as
+ * sampledspans.h says.
  */
 void stack_sums_build(struct stack_sums *, struct walk *, const struct slow_spans *spans);
 void stack_sums_free(struct stack_sums *);

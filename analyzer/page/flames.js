@@ -240,7 +240,8 @@
 		if (options.tab === 'slow')
 			return `Width: time of a thread during one of the ${count(data.slow_requests)} slowest ` +
 				`requests (${ns(data.slow_from_ns)} or longer), on average. Orange: longer than in ` +
-				`the other ${count(data.other_requests)}; blue: shorter. Grey: the same.`;
+				`the other ${count(data.other_requests)}; blue: shorter. Grey: the same. ` +
+				'Time on a CPU is shared out by the samples that were taken inside.';
 		const wakers = tree.TABS[options.tab].hasWakers
 			? ' Blue, above what was waited for: who put an end to it, and from where.' : '';
 		const left = data.left_out_ns > 0
