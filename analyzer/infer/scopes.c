@@ -33,8 +33,9 @@ static uint64_t hash_of(const struct key *key)
 
 static struct key key_of(const struct scopes *table, const struct scope *scope)
 {
-	return (struct key){ scope->leaf, scope->context, scope->place,
-			     table->classes + scope->first, scope->count };
+	const uint32_t *held = scope->count ? table->classes + scope->first : NULL;
+
+	return (struct key){ scope->leaf, scope->context, scope->place, held, scope->count };
 }
 
 static size_t bucket_of(const struct scopes *table, const struct key *key)

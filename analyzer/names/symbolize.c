@@ -307,8 +307,11 @@ static void write_files(void *context, FILE *to)
 			code++;
 		while (datum < collection->data_count && collection->data[datum].file == file)
 			datum++;
-		write_file(to, collection, file, collection->codes + code_from, code - code_from,
-			   collection->data + datum_from, datum - datum_from);
+		write_file(to, collection, file,
+			   code > code_from ? &collection->codes[code_from] : NULL,
+			   code - code_from,
+			   datum > datum_from ? &collection->data[datum_from] : NULL,
+			   datum - datum_from);
 	}
 	assert(code == collection->code_count && datum == collection->data_count);
 }

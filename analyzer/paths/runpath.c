@@ -114,10 +114,10 @@ static void add_piece(struct run_path *path, const struct place *place, uint64_t
 /* One step back; false: the begin of the run, or of what is known of it. */
 static bool step_back(struct way *way, struct place *place, bool is_earlier)
 {
-	const struct joint *first = way->joints.joints + way->joints.first[place->thread];
+	size_t first = way->joints.first[place->thread];
 	const struct joint *joint = joints_before(&way->joints, place->thread, place->at_ns);
 	while (joint && is_earlier && joint->at_ns >= place->at_ns)
-		joint = joint > first ? joint - 1 : NULL;
+		joint = joint > &way->joints.joints[first] ? joint - 1 : NULL;
 	if (joint) {
 		add_piece(way->path, place, joint->at_ns);
 		*place = (struct place){ joint->at_ns, joint->thread };
