@@ -9,7 +9,7 @@ UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
               $(AN_DIRS) preload))))
 
 .PHONY: tests-built unit-built fuzzers fuzz bench truth windows peers trials ci-trial diffs field generators soak \
-  model conformance kill moments attach-soak probe-soak
+  model conformance kill moments attach-soak attach-kills probe-soak
 
 # A unit test is one program: the test, and what it calls of the part of the house that it mirrors. Most are not
 # optimised, or most of the time of a build would be theirs; the recorder's are, as stacks are looked at in them.
@@ -90,6 +90,8 @@ moments: tests-built ## dumps at 25,000 moments of a program keep what the forma
 	@MOMENTS=20000 B=$(B) tests/safety/test_moments
 attach-soak: tests-built ## attaches to 12 busy programs and leaves them, ATTACH_CYCLES (500) times each (an hour)
 	@B=$(B) tests/attach/soak
+attach-kills: tests-built ## kills wcprof attach at random moments, ATTACH_KILLS (60) times at each of 9 busy programs
+	@ATTACH_KILLS=$(or $(ATTACH_KILLS),60) B=$(B) tests/attach/kills
 probe-soak: tests-built ## probes of busy programs are put in and taken out, PROBE_CYCLES (1000) times each
 	@PROBE_CYCLES=$(or $(PROBE_CYCLES),1000) B=$(B) tests/cmd/test_probe -k come_and_go
 kill: tests-built ## programs that end at 10,000 random moments lose nothing (about 20 minutes)

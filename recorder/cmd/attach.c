@@ -2,13 +2,13 @@
 /*
  * The library into a process that runs. See attach.h.
  *
- * No thread is stopped for this. All are traced, and breakpoints are put at the entries of
- * functions of libc's that programs call to wait or to read and write. The first thread that comes
- * by calls dlopen(), if it is inside of nothing that has a lock of the allocator's or the
- * loader's. The others run, and let go of whatever it needs. It was in no system call, so none is
- * interrupted.
+ * A thread that sleeps is made to call dlopen(), if the kernel goes on with its system call by
+ * itself. It must be inside of nothing that has a lock of the allocator's or the loader's. The
+ * others run, and let go of whatever it needs. If none sleeps so, those that run are made to stop
+ * at their next system call.
  *
- * The tracer has to end before the program is free again, so it is a process of its own
+ * Nothing is written into the program's code, so it is not harmed whoever is killed meanwhile. The
+ * tracer has to end before the program is free again, so it is a process of its own
  * (attach_processes.c). Whatever takes too long is given up. That includes the loading itself: then
  * the thread that loads goes on alone, and finds its way back (attach_back.h).
  */
@@ -20,20 +20,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "attach_call.h"
 #include "attach_copy.h"
 #include "attach_processes.h"
-#include "attach_signals.h"
 #include "attach_sleeper.h"
 #include "attach_stack.h"
 #include "attach_symbols.h"
 #include "attach_threads.h"
+#include "tasks.h"
 
 enum {
-	HIT_MS = 1000,  /* until a thread comes by, twice */
-	REST_MS = 2,    /* without breakpoints, when one came by at a bad moment */
+	SOON_MS = 50,   /* until a thread comes by, before one is taken that would rather not be */
+	COME_MS = 2000, /* the same, when there is none */
+	LOOK_MS = 1,    /* between looks at what they do */
 	LOAD_MS = 3000, /* until the library is there */
 	CALL_MS = 3000
 };
@@ -62,113 +64,85 @@ static bool fail(struct attach *attach, const char *format, ...)
 
 /* --- A thread that comes by ------------------------------------------------------------------- */
 
-static const char *const entries[] = { "epoll_wait",
-				       "epoll_pwait",
-				       "epoll_pwait2",
-				       "poll",
-				       "ppoll",
-				       "select",
-				       "pselect",
-				       "read",
-				       "readv",
-				       "pread64",
-				       "write",
-				       "writev",
-				       "pwrite64",
-				       "recv",
-				       "recvfrom",
-				       "recvmsg",
-				       "send",
-				       "sendto",
-				       "sendmsg",
-				       "accept",
-				       "accept4",
-				       "connect",
-				       "open",
-				       "openat",
-				       "close",
-				       "fsync",
-				       "fdatasync",
-				       "nanosleep",
-				       "clock_nanosleep",
-				       "usleep",
-				       "sleep",
-				       "pthread_cond_wait",
-				       "pthread_cond_timedwait",
-				       "pthread_cond_clockwait",
-				       "cnd_wait",
-				       "sem_wait",
-				       "sem_timedwait",
-				       "sem_clockwait",
-				       "pthread_barrier_wait",
-				       "pthread_join",
-				       "waitpid",
-				       "wait4",
-				       "sched_yield",
-				       "syscall" };
-
-/* Not where the program's own allocator may call them, or hide in them. */
-static const char *const more_entries[] = {
-	"pthread_mutex_lock", "pthread_mutex_unlock", "malloc", "free", "clock_gettime", "kill"
-};
-
-static void add_entry(struct attach *attach, const char *name)
+/* At which a thread is in no function of libc's that has to be ended first. */
+static bool is_good_call(uint64_t number)
 {
-	const struct attach_symbol *symbol = NULL;
+	static const uint16_t good[] = { SYS_read,       SYS_readv,       SYS_pread64,
+					 SYS_write,      SYS_writev,      SYS_pwrite64,
+					 SYS_recvfrom,   SYS_recvmsg,     SYS_sendto,
+					 SYS_sendmsg,    SYS_accept,      SYS_accept4,
+					 SYS_connect,    SYS_openat,      SYS_close,
+					 SYS_fsync,      SYS_fdatasync,   SYS_poll,
+					 SYS_ppoll,      SYS_select,      SYS_pselect6,
+					 SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2,
+					 SYS_nanosleep,  SYS_futex,       SYS_clock_nanosleep,
+					 SYS_wait4,      SYS_waitid,      SYS_sched_yield,
+					 SYS_kill,       SYS_tgkill,      SYS_getpid,
+					 SYS_gettid };
 
-	while ((symbol = attach_symbols_next(&attach->libc, name, symbol)))
-		(void)attach_threads_add_trap(&attach->threads, symbol->address,
-					      ATTACH_TRAPS_ENTRY);
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		if (good[i] == number)
+			return true;
+	return false;
+}
+
+static bool is_at_good_moment(struct attach *attach, pid_t tid)
+{
+	struct user_regs_struct registers;
+
+	return attach_thread_get(tid, &registers) && is_good_call(registers.rax) &&
+	       attach_stack_is_safe(attach->stack, tid, &registers, false);
+}
+
+static void watch_running(struct attach_threads *threads)
+{
+	for (size_t i = 0; i < threads->count; i++)
+		if (task_state((uint32_t)threads->pid, (uint32_t)threads->all[i].tid) == 'R')
+			attach_threads_watch(threads, &threads->all[i]);
 }
 
 /* 0: nobody came by at a good moment. */
-static pid_t await_thread(struct attach *attach)
+static pid_t await_thread(struct attach *attach, uint64_t timeout_ms)
 {
 	struct attach_threads *threads = &attach->threads;
 
-	for (int left_ms = HIT_MS; left_ms > 0 && !attach_threads_are_over(threads);
-	     left_ms -= REST_MS) {
-		struct user_regs_struct registers;
-		struct attach_thread *held;
-		int step_ms = left_ms > 100 ? 100 : left_ms;
+	uint64_t end_ms = attach_now_ms() + timeout_ms;
 
-		attach_threads_set(threads, ATTACH_TRAPS_ENTRY);
-		held = attach_threads_wait(threads, step_ms);
-		attach_threads_set(threads, ATTACH_TRAPS_NONE);
-		if (!held) {
-			left_ms -= step_ms;
-			continue;
-		}
-		if (!held->is_child && attach_thread_get(held->tid, &registers) &&
-		    attach_stack_is_safe(attach->stack, held->tid, &registers, false))
+	while (attach_now_ms() < end_ms && !attach_threads_are_over(threads)) {
+		pid_t tid = attach_sleeper_find_new(threads, attach->stack);
+		struct attach_thread *held;
+
+		if (tid != 0)
+			return tid;
+		watch_running(threads);
+		held = attach_threads_wait(threads, LOOK_MS);
+		if (held && is_at_good_moment(attach, held->tid))
 			return held->tid;
-		attach_threads_go(held);
-		held = attach_threads_wait(threads, REST_MS);
 		if (held)
-			attach_threads_go(held);
+			attach_threads_go(threads, held);
 	}
 	return 0;
 }
 
 static pid_t find_thread(struct attach *attach)
 {
-	bool may = attach_signal_may_trap(&attach->threads);
-	pid_t tid;
+	struct attach_threads *threads = &attach->threads;
+	pid_t tid = attach_sleeper_find(threads, attach->stack, ATTACH_SLEEP_PLAIN);
 
-	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
-		add_entry(attach, entries[i]);
-	tid = may ? await_thread(attach) : 0;
 	if (tid == 0)
-		tid = attach_sleeper_find(&attach->threads, attach->stack, false);
-	if (tid != 0 || attach_threads_are_over(&attach->threads))
-		return tid;
-	for (size_t i = 0; i < sizeof(more_entries) / sizeof(more_entries[0]); i++)
-		add_entry(attach, more_entries[i]);
-	if (may && !attach_has_own_allocator(&attach->threads))
-		tid = await_thread(attach);
-	return tid != 0 || !attach->order->may_interrupt
-		       ? tid
-		       : attach_sleeper_find(&attach->threads, attach->stack, true);
+		tid = attach_sleeper_find(threads, attach->stack, ATTACH_SLEEP_AGAIN);
+	if (tid == 0)
+		tid = await_thread(attach, SOON_MS);
+	if (tid == 0)
+		tid = attach_sleeper_find(threads, attach->stack, ATTACH_SLEEP_TIMED);
+	if (tid == 0)
+		tid = await_thread(attach, COME_MS);
+	threads->is_watching = false;
+	if (tid == 0)
+		tid = attach_sleeper_find(threads, attach->stack, ATTACH_SLEEP_LOCK);
+	if (tid == 0 && attach->order->may_interrupt)
+		tid = attach_sleeper_find(threads, attach->stack, ATTACH_SLEEP_LIMITED);
+	return tid;
 }
 
 /* --- What it does ----------------------------------------------------------------------------- */
@@ -314,7 +288,7 @@ static bool find_and_run(struct attach *attach)
 		return fail(attach,
 			    "none of its threads came by at a good moment within %d s, and none "
 			    "sleeps where it can be stopped%s",
-			    2 * HIT_MS / 1000,
+			    COME_MS / 1000,
 			    attach->order->may_interrupt ? ""
 							 : " unnoticed (--interrupt: with EINTR)");
 	return run_in(attach, tid);
@@ -323,8 +297,7 @@ static bool find_and_run(struct attach *attach)
 static bool load(struct attach *attach)
 {
 	pid_t pid = attach->order->pid;
-	int result = attach_threads_seize(&attach->threads, pid, attach->order->traps,
-					  attach->order->end);
+	int result = attach_threads_seize(&attach->threads, pid, attach->order->end);
 
 	if (result != 0)
 		return fail(attach, "it cannot be traced: %s", strerror(-result));

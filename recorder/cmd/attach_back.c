@@ -11,11 +11,12 @@
 #include <cpuid.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 enum {
-	CODE_BYTES_MAX = 64 << 20,
+	PAGE_BYTES = 4096,
 	/* As the kernel numbers them for itself and tracers. */
 	RESTART_SYS = -512,
 	RESTART_NOINTR = -513,
@@ -37,9 +38,9 @@ enum {
 /* Tiles are in a thread's state once it has used them. */
 #define DYNAMIC_FEATURES (UINT64_C(3) << 17)
 
-/* The way back in memory, from the word behind the return address on. */
-struct way {
-	uint64_t sigreturn;
+/* A step in memory, from the return address on. */
+struct step {
+	uint64_t code;
 	uint64_t flags;
 	uint64_t link;
 	stack_t stack;
@@ -47,26 +48,29 @@ struct way {
 	uint64_t mask;
 };
 
-_Static_assert(offsetof(struct way, mask) - offsetof(struct way, flags) ==
+_Static_assert(offsetof(struct step, mask) - offsetof(struct step, flags) ==
 		       offsetof(ucontext_t, uc_sigmask),
 	       "the kernel's layout");
 
-uint64_t attach_back_find(const struct attach_symbols *libc, int memory)
+/* The result of a function goes into a register that the call does not change. */
+static const uint8_t code[] = {
+	0x48, 0x89,
+	0xc7, /* mov %rax, %rdi */
+	0xb8, SYS_rt_sigreturn,
+	0x00, 0x00,
+	0x00, 0x0f,
+	0x05 /* mov $15, %eax; syscall */
+};
+
+uint64_t attach_back_put_code(const struct attach_symbols *libc, int memory)
 {
-	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
-	uint8_t bytes[65536];
-	uint64_t at = libc->start;
+	uint64_t at = libc->code_end;
 
-	while (at < libc->end && at - libc->start < CODE_BYTES_MAX) {
-		ssize_t got = pread(memory, bytes, sizeof(bytes), (off_t)at);
-		const uint8_t *found =
-			got > 0 ? memmem(bytes, (size_t)got, code, sizeof(code)) : NULL;
-
-		if (found)
-			return at + (uint64_t)(found - bytes);
-		at += sizeof(bytes) - sizeof(code);
-	}
-	return 0;
+	_Static_assert(sizeof(code) <= ATTACH_CODE_BYTES, "others have what is behind it");
+	if (PAGE_BYTES - at % PAGE_BYTES < sizeof(code) || at % PAGE_BYTES == 0 ||
+	    pwrite(memory, code, sizeof(code), (off_t)at) != sizeof(code))
+		return 0;
+	return at;
 }
 
 /* --- Vector state ----------------------------------------------------------------------------- */
@@ -123,7 +127,7 @@ static bool write_vectors(const struct attach_state *state, int memory, uint64_t
 /* --- Registers -------------------------------------------------------------------------------- */
 
 /* As the kernel would do before the thread goes on. */
-static void begin_again(struct user_regs_struct *registers)
+void attach_back_begin_again(struct user_regs_struct *registers)
 {
 	long result = (long)registers->rax;
 
@@ -140,7 +144,7 @@ static void begin_again(struct user_regs_struct *registers)
 
 static void put_registers(greg_t *to, struct user_regs_struct from)
 {
-	begin_again(&from);
+	attach_back_begin_again(&from);
 	to[REG_R8] = (greg_t)from.r8;
 	to[REG_R9] = (greg_t)from.r9;
 	to[REG_R10] = (greg_t)from.r10;
@@ -164,23 +168,32 @@ static void put_registers(greg_t *to, struct user_regs_struct from)
 
 /* At the entry of a function, the stack lies 8 bytes behind a multiple of 16, and vector state is
  * at a multiple of 64. */
-uint64_t attach_back_write(const struct attach_state *state, uint64_t sigreturn, int memory,
+uint64_t attach_back_write(const struct attach_state *state, uint64_t code_address, int memory,
 			   uint64_t top)
 {
-	uint32_t bytes = bytes_of(state, features_of(state));
+	uint32_t bytes = state->vector_bytes ? bytes_of(state, features_of(state)) : 0;
 	uint64_t vectors = (top - bytes - sizeof(FP_XSTATE_MAGIC2)) & -UINT64_C(64);
-	uint64_t at = ((vectors - sizeof(struct way)) & -UINT64_C(16)) - sizeof(uint64_t);
-	struct way way = {
-		.sigreturn = sigreturn,
+	uint64_t at = ((vectors - sizeof(struct step)) & -UINT64_C(16)) - sizeof(uint64_t);
+	struct step step = {
+		.code = code_address,
 		.flags = HAS_ALL,
 		.stack.ss_flags = NO_SUCH_FLAGS,
 		.mask = state->mask,
 	};
 
-	put_registers(way.machine.gregs, state->registers);
-	memcpy(&way.machine.fpregs, &vectors, sizeof(vectors));
-	if (!write_vectors(state, memory, vectors, bytes) ||
-	    pwrite(memory, &way, sizeof(way), (off_t)(at + sizeof(uint64_t))) != sizeof(way))
+	put_registers(step.machine.gregs, state->registers);
+	if (bytes > 0)
+		memcpy(&step.machine.fpregs, &vectors, sizeof(vectors));
+	if ((bytes > 0 && !write_vectors(state, memory, vectors, bytes)) ||
+	    pwrite(memory, &step, sizeof(step), (off_t)at) != sizeof(step))
 		return 0;
 	return at;
+}
+
+bool attach_back_is_at(const struct user_regs_struct *registers, uint64_t step, uint64_t *result)
+{
+	if (registers->orig_rax != SYS_rt_sigreturn || registers->rsp != step + sizeof(uint64_t))
+		return false;
+	*result = registers->rdi;
+	return true;
 }

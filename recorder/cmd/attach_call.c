@@ -2,12 +2,13 @@
 /*
  * Calls of functions by a thread of another process. See attach_call.h.
  *
- * A call returns to a breakpoint at the entry of a function of libc's that nobody calls. Where that
- * is not in the way any more, the function fails, and returns to where the way back begins.
- * dlopen() takes more stack than small threads have, so it gets one of its own. Meanwhile signals
- * are blocked in the thread, but for two kinds. A fault makes the kernel forget the handler of a
- * signal that is blocked. And setuid() reaches every thread by one: it waits for each, with a lock
- * of libc's that may be wanted here.
+ * The thread stops at each system call on its way, and so where it is about to go back: then the
+ * function has returned. dlopen() takes more stack than small threads have, so it gets one of its
+ * own. A thread that is left alone there unmaps that stack on its way back.
+ *
+ * Meanwhile signals are blocked in the thread, but for two kinds. A fault makes the kernel forget
+ * the handler of a signal that is blocked. And setuid() reaches every thread by one: it waits for
+ * each, with a lock of libc's that may be wanted here.
  */
 #include "attach_call.h"
 
@@ -20,14 +21,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "attach_signals.h"
-
 enum {
 	RED_ZONE_BYTES = 128,
 	STACK_BYTES = 512 * 1024,
 	TEXT_BYTES = 8192, /* at the top of the stack */
 	SIGNAL_SETXID = 33,
 	SMALL_CALL_MS = 3000,
+	FORK_US = 5000, /* until those that have begun are done */
 	DIRECTION_FLAG = 0x400,
 	TRAP_FLAG = 0x100
 };
@@ -46,21 +46,10 @@ static uint64_t mask_meanwhile(void)
 bool attach_call_prepare(struct attach_call *call, struct attach_threads *threads,
 			 const struct attach_symbols *libc)
 {
-	/* They have been there without a meaning for decades. */
-	static const char *const unused[] = { "sstk", "revoke", "gtty", "stty", "setlogin" };
-	/* A child would have the loader's lock held by a thread that it has not. fork() has no lock
-	 * yet at its entry. */
-	uint64_t fork = attach_symbols_address(libc, "fork");
-
 	*call = (struct attach_call){ .threads = threads, .libc = libc };
-	call->ignores_trap = attach_signal_is_ignored(threads->pid, SIGTRAP);
-	for (size_t i = 0; i < sizeof(unused) / sizeof(unused[0]) && !call->return_address; i++)
-		call->return_address = attach_symbols_address(libc, unused[i]);
-	call->sigreturn = attach_back_find(libc, threads->memory);
-	if (fork)
-		(void)attach_threads_add_trap(threads, fork, ATTACH_TRAPS_FORK);
-	return call->return_address && call->sigreturn &&
-	       attach_threads_add_trap(threads, call->return_address, ATTACH_TRAPS_RETURN);
+	call->code = attach_back_put_code(libc, threads->memory);
+	attach_forks_prepare(&call->forks, libc, threads->memory);
+	return call->code != 0;
 }
 
 /* --- State ------------------------------------------------------------------------------------ */
@@ -77,74 +66,127 @@ static bool save(struct attach_state *state, pid_t tid)
 	return true;
 }
 
-static void restore(const struct attach_state *state, pid_t tid)
+/* By the registers last: a thread that is let go before them goes its way back. */
+static bool restore(const struct attach_state *state, pid_t tid)
 {
 	struct iovec vectors = { (void *)(uintptr_t)state->vectors, state->vector_bytes };
+	struct user_regs_struct registers = state->registers;
 
-	(void)attach_thread_set(tid, &state->registers);
-	(void)ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &vectors);
-	(void)ptrace(PTRACE_SETSIGMASK, tid, sizeof(state->mask), &state->mask);
+	attach_back_begin_again(&registers);
+	registers.orig_rax = UINT64_MAX;
+	return ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &vectors) == 0 &&
+	       ptrace(PTRACE_SETSIGMASK, tid, sizeof(state->mask), &state->mask) == 0 &&
+	       attach_thread_set(tid, &registers);
 }
 
 /* --- Calls ------------------------------------------------------------------------------------ */
 
-static uint64_t top_of_stack(const struct attach_call *call)
+static void put_call(struct user_regs_struct *registers, uint64_t function,
+		     const uint64_t arguments[ATTACH_ARGUMENTS], uint64_t next)
 {
+	registers->rip = function;
+	registers->rsp = next;
+	registers->rdi = arguments[0];
+	registers->rsi = arguments[1];
+	registers->rdx = arguments[2];
+	registers->rcx = arguments[3];
+	registers->r8 = arguments[4];
+	registers->r9 = arguments[5];
+	registers->rax = 0;
+	registers->rbp = 0;
+	registers->orig_rax = UINT64_MAX;
+	registers->eflags &= ~(unsigned long long)(DIRECTION_FLAG | TRAP_FLAG);
+}
+
+/* A step into a function, which goes on with the step `next`. */
+static uint64_t write_step(const struct attach_call *call, uint64_t function,
+			   const uint64_t arguments[ATTACH_ARGUMENTS], uint64_t next, uint64_t top)
+{
+	static struct attach_state state;
+
+	if (!next || !function)
+		return 0;
+	state.registers = call->state.registers;
+	state.mask = mask_meanwhile();
+	put_call(&state.registers, function, arguments, next);
+	return attach_back_write(&state, call->code, call->threads->memory, top);
+}
+
+static uint64_t write_letting(const struct attach_call *call, uint64_t next)
+{
+	const uint64_t arguments[ATTACH_ARGUMENTS] = { call->forks.word, 0 };
+
+	return write_step(call, call->forks.store, arguments, next, next);
+}
+
+static uint64_t write_unmapping(const struct attach_call *call, uint64_t next)
+{
+	const uint64_t mapping[ATTACH_ARGUMENTS] = { call->stack, STACK_BYTES };
+
+	return write_step(call, attach_symbols_address(call->libc, "munmap"), mapping, next,
+			  call->stack + STACK_BYTES - TEXT_BYTES);
+}
+
+/* Its first step; 0: there is no such memory. */
+static uint64_t write_way(const struct attach_call *call)
+{
+	uint64_t step = attach_back_write(&call->state, call->code, call->threads->memory,
+					  call->state.registers.rsp - RED_ZONE_BYTES);
+
 	if (call->stack)
-		return call->stack + STACK_BYTES - TEXT_BYTES;
-	return call->state.registers.rsp - RED_ZONE_BYTES;
+		step = write_unmapping(call, step);
+	if (call->holds_forks)
+		step = write_letting(call, step);
+	return step;
 }
 
-static bool put_stack(struct attach_call *call, uint64_t *sp)
-{
-	int memory = call->threads->memory;
-
-	*sp = attach_back_write(&call->state, call->sigreturn, memory, top_of_stack(call));
-	return *sp && pwrite(memory, &call->return_address, sizeof(call->return_address),
-			     (off_t)*sp) == sizeof(call->return_address);
-}
-
-/* The mask comes first: a thread that is let go with it alone has only signals that wait. */
-static bool begin_call(struct attach_call *call, uint64_t function, uint64_t sp,
-		       const uint64_t arguments[ATTACH_ARGUMENTS])
+/* The registers come first: a thread that is let go with them alone may have signals meanwhile. */
+static bool begin_call(const struct attach_call *call, uint64_t function,
+		       const uint64_t arguments[ATTACH_ARGUMENTS], uint64_t way)
 {
 	struct user_regs_struct registers = call->state.registers;
 	uint64_t mask = mask_meanwhile();
 	pid_t tid = call->threads->caller;
 
-	registers.rsp = sp;
-	registers.rip = function;
-	registers.rdi = arguments[0];
-	registers.rsi = arguments[1];
-	registers.rdx = arguments[2];
-	registers.rcx = arguments[3];
-	registers.r8 = arguments[4];
-	registers.r9 = arguments[5];
-	registers.rax = 0;
-	registers.rbp = 0;
-	registers.orig_rax = UINT64_MAX;
-	registers.eflags &= ~(unsigned long long)(DIRECTION_FLAG | TRAP_FLAG);
-	return ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) == 0 &&
-	       attach_thread_set(tid, &registers) && ptrace(PTRACE_CONT, tid, 0, 0) == 0;
+	put_call(&registers, function, arguments, way);
+	if (call->holds_forks) {
+		registers.rax = function;
+		registers.rip = call->forks.enter;
+	}
+	return attach_thread_set(tid, &registers) &&
+	       ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) == 0;
+}
+
+/* Until it has returned, or has a fault. */
+static bool await_return(const struct attach_call *call, uint64_t way, int timeout_ms,
+			 uint64_t *result)
+{
+	struct attach_threads *threads = call->threads;
+	struct attach_thread *held = attach_threads_caller(threads);
+	struct user_regs_struct registers;
+
+	do {
+		if (held)
+			attach_threads_go(threads, held);
+		held = attach_threads_wait_for_caller(threads, timeout_ms);
+		if (!held || !attach_thread_get(held->tid, &registers))
+			return false;
+	} while (!threads->fault && !attach_back_is_at(&registers, way, result));
+	return true;
 }
 
 bool attach_call(struct attach_call *call, uint64_t function,
 		 const uint64_t arguments[ATTACH_ARGUMENTS], int timeout_ms, uint64_t *result)
 {
-	struct user_regs_struct registers;
-	const struct attach_thread *held;
-	uint64_t sp;
+	uint64_t way = call->is_left || call->threads->fault ? 0 : write_way(call);
 
-	if (call->is_left || call->threads->fault || !put_stack(call, &sp) ||
-	    !begin_call(call, function, sp, arguments))
+	if (way == 0 || !begin_call(call, function, arguments, way))
 		return false;
-	held = attach_threads_wait_for_caller(call->threads, timeout_ms);
-	call->is_left = !held;
-	if (!held || !attach_thread_get(held->tid, &registers))
-		return false;
-	restore(&call->state, held->tid);
-	*result = registers.rax;
-	return !call->threads->fault;
+	call->is_left = !await_return(call, way, timeout_ms, result) ||
+			!restore(&call->state, call->threads->caller);
+	if (call->is_left)
+		call->threads->caller = 0;
+	return !call->is_left && !call->threads->fault;
 }
 
 static bool call_by_name(struct attach_call *call, const char *name,
@@ -176,17 +218,45 @@ static bool make_room(struct attach_call *call)
 	return true;
 }
 
+/* Where there is another thread, in a libc that has room for it. */
+static void hold_forks(struct attach_call *call)
+{
+	const uint64_t arguments[ATTACH_ARGUMENTS] = { call->forks.handler, 0, 0,
+						       call->forks.word };
+	const uint64_t pause[ATTACH_ARGUMENTS] = { FORK_US };
+	uint64_t result;
+
+	if (call->threads->count > 1 && call->forks.handler)
+		call->holds_forks = call_by_name(call, "__register_atfork", arguments, &result);
+	if (call->holds_forks)
+		(void)call_by_name(call, "usleep", pause, &result);
+}
+
+static void forget_forks(struct attach_call *call)
+{
+	const uint64_t word[ATTACH_ARGUMENTS] = { call->forks.word };
+	const uint32_t none = 0;
+	uint64_t result;
+
+	if (!call->holds_forks || call->is_left)
+		return;
+	(void)!pwrite(call->threads->memory, &none, sizeof(none), (off_t)call->forks.word);
+	call->holds_forks = false;
+	(void)call_by_name(call, "__cxa_finalize", word, &result);
+}
+
 bool attach_call_begin(struct attach_call *call, pid_t tid)
 {
 	if (!save(&call->state, tid))
 		return false;
 	call->threads->caller = tid;
 	call->threads->fault = 0;
-	attach_threads_set(call->threads, ATTACH_TRAPS_RETURN);
-	if (make_room(call))
-		return true;
-	attach_call_end(call);
-	return false;
+	if (!make_room(call)) {
+		attach_call_end(call);
+		return false;
+	}
+	hold_forks(call);
+	return true;
 }
 
 uint64_t attach_call_put(struct attach_call *call, const char *text)
@@ -203,14 +273,13 @@ uint64_t attach_call_put(struct attach_call *call, const char *text)
 static void tidy_up(struct attach_call *call)
 {
 	const uint64_t mapping[ATTACH_ARGUMENTS] = { call->stack, STACK_BYTES };
-	const uint64_t ignore[ATTACH_ARGUMENTS] = { SIGTRAP, (uintptr_t)SIG_IGN };
 	uint64_t result;
 
+	call->threads->fault = 0;
+	forget_forks(call);
 	call->stack = 0;
 	if (mapping[0])
 		(void)call_by_name(call, "munmap", mapping, &result);
-	if (call->ignores_trap)
-		(void)call_by_name(call, "signal", ignore, &result);
 	if (call->error_address && !call->is_left)
 		(void)!pwrite(call->threads->memory, &call->error, sizeof(call->error),
 			      (off_t)call->error_address);
@@ -218,10 +287,11 @@ static void tidy_up(struct attach_call *call)
 
 void attach_call_end(struct attach_call *call)
 {
-	struct attach_threads *threads = call->threads;
+	struct attach_thread *held;
 
 	tidy_up(call);
-	attach_threads_set(threads, ATTACH_TRAPS_NONE);
-	threads->caller = 0;
-	attach_threads_go_all(threads);
+	held = attach_threads_caller(call->threads);
+	call->threads->caller = 0;
+	if (held)
+		attach_threads_go(call->threads, held);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of functions by a thread of another process, which is held at the entry of a function.
+ * Calls of functions by a thread of another process, which is held before a system call.
  *
  * The thread finds all as it was: registers, vector state, signal mask, errno. Of its stack only
  * the part below the red zone is used, as by a signal handler, and that for small calls alone.
@@ -11,6 +11,7 @@
 #define WCPROF_ATTACH_CALL_H
 
 #include "attach_back.h"
+#include "attach_forks.h"
 #include "attach_symbols.h"
 #include "attach_threads.h"
 
@@ -19,17 +20,17 @@ enum { ATTACH_ARGUMENTS = 6 };
 struct attach_call {
 	struct attach_threads *threads;
 	const struct attach_symbols *libc;
-	uint64_t return_address; /* of a breakpoint */
-	uint64_t sigreturn;
+	uint64_t code; /* of a way's steps */
+	struct attach_forks forks;
+	bool holds_forks;          /* they wait during calls */
 	struct attach_state state; /* as it was */
 	bool is_left;              /* inside of a call, without us from now on */
-	bool ignores_trap;         /* SIGTRAP: a breakpoint makes the kernel forget that */
 	uint64_t error_address;    /* of errno */
 	int error;
 	uint64_t stack; /* of its own; 0 = none yet */
 };
 
-/* Adds the breakpoint that calls return to. False: this libc has no function for it. */
+/* False: this libc has no room for a way's code. */
 bool attach_call_prepare(struct attach_call *call, struct attach_threads *threads,
 			 const struct attach_symbols *libc);
 /* Of a thread that is held. False: it cannot be made to call, and is as it was. */

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The processes of an attach: the command, a guardian, and the one that traces.
+ * The processes of an attach: the command, and the one that traces.
  *
- *     the command        waits for a report; a signal to it closes the pipe that ends the attempt
- *       the guardian     waits for the tracer's end
- *         the tracer     attach.c
+ *     the command     waits for a report; a signal to it closes the pipe that ends the attempt
+ *       the tracer    attach.c
  *
- * A breakpoint that stays in a program kills it. So the tracer blocks all signals. If it is killed
- * by SIGKILL, the guardian takes the breakpoints out. It shares the table of them, and needs no
- * tracing to write to the program's memory. It hears of the end by a pipe, which the kernel closes
- * before it lets the traced threads go. Neither is in the process group of the command, which may
- * be killed as a whole. Known race: the program ends if a thread comes by a breakpoint between the
- * tracer's end and the guardian's writes. It also ends if one has, and the tracer does not know it.
- * Both take some ten microseconds while neither process waits for a CPU: so both are urgent.
+ * The tracer blocks all signals, and is not in the process group of the command, which may be
+ * killed as a whole. If it is killed by SIGKILL, the kernel lets go of the program's threads, and
+ * there is nothing to be cleaned up (attach_threads.h). A thread waits for it at each stop: so it
+ * is urgent.
  */
 #include "attach_processes.h"
 
@@ -31,10 +27,8 @@
 #include <unistd.h>
 
 #include "advice.h"
-#include "attach_traps.h"
 #include "libraries.h"
 #include "procfs.h"
-#include "tasks.h"
 
 enum { MOST_URGENT = -20 };
 
@@ -50,63 +44,10 @@ enum pipe_end { FOR_READING, FOR_WRITING };
 struct attempt {
 	struct attach_order order;
 	int reports[2];
-	int ends[2];  /* the command keeps it open as long as the attempt is wanted */
-	int lives[2]; /* a byte: the tracer has done all; its end without one: it was killed */
+	int ends[2]; /* the command keeps it open as long as the attempt is wanted */
 };
 
-/* --- The guardian ----------------------------------------------------------------------------- */
-
-static int open_memory(pid_t pid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	return open(path, O_RDWR | O_CLOEXEC);
-}
-
-/* A child that was forked just then has them as well. */
-static void free_children(uint32_t tid, void *context)
-{
-	const struct attach_order *order = context;
-	char path[64], pids[4096], *at = pids;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%u/children", (int)order->pid, tid);
-	if (procfs_read_file(path, pids, sizeof(pids)) <= 0)
-		return;
-	for (long pid; (pid = strtol(at, &at, 10)) > 0;) {
-		int memory = open_memory((pid_t)pid);
-
-		if (memory < 0)
-			continue;
-		attach_traps_remove(order->traps, memory);
-		close(memory);
-	}
-}
-
-static void clean_up(struct attempt *attempt, int memory)
-{
-	struct report report = { .error = "the process that traced it was killed; its breakpoints "
-					  "are out again" };
-
-	if (memory >= 0)
-		attach_traps_remove(attempt->order.traps, memory);
-	(void)tasks_see((uint32_t)attempt->order.pid, free_children, &attempt->order);
-	(void)!write(attempt->reports[FOR_WRITING], &report, sizeof(report));
-}
-
 /* --- The tracer ------------------------------------------------------------------------------- */
-
-static void trace(struct attempt *attempt)
-{
-	struct report report = { .error = "" };
-
-	(void)setpgid(0, 0);
-	close(attempt->lives[FOR_READING]);
-	report.is_done = attach_trace(&attempt->order, report.error);
-	(void)!write(attempt->lives[FOR_WRITING], "", 1);
-	(void)!write(attempt->reports[FOR_WRITING], &report, sizeof(report));
-	_exit(0);
-}
 
 void attach_be_urgent(void)
 {
@@ -116,26 +57,15 @@ void attach_be_urgent(void)
 		(void)setpriority(PRIO_PROCESS, 0, MOST_URGENT);
 }
 
-static void guard(struct attempt *attempt)
+static void trace(struct attempt *attempt)
 {
-	int memory = open_memory(attempt->order.pid);
-	pid_t tracer;
-	char byte;
+	struct report report = { .error = "" };
 
 	(void)setsid();
 	close(attempt->ends[FOR_WRITING]);
 	close(attempt->reports[FOR_READING]);
-	if (pipe(attempt->lives) != 0)
-		_exit(1);
-	tracer = fork();
-	if (tracer == 0)
-		trace(attempt);
-	attach_be_urgent();
-	close(attempt->lives[FOR_WRITING]);
-	if (tracer > 0 && read(attempt->lives[FOR_READING], &byte, 1) != 1)
-		clean_up(attempt, memory);
-	if (tracer > 0)
-		(void)waitpid(tracer, NULL, 0);
+	report.is_done = attach_trace(&attempt->order, report.error);
+	(void)!write(attempt->reports[FOR_WRITING], &report, sizeof(report));
 	_exit(0);
 }
 
@@ -179,23 +109,23 @@ static bool run(struct attempt *attempt, struct report *report)
 {
 	sigset_t endings, all, before;
 	int signals;
-	pid_t guardian;
+	pid_t tracer;
 
 	find_endings(&endings);
 	sigfillset(&all);
 	(void)sigprocmask(SIG_BLOCK, &all, &before);
 	signals = signalfd(-1, &endings, SFD_CLOEXEC);
-	guardian = signals < 0 ? -1 : fork();
-	if (guardian == 0)
-		guard(attempt);
-	if (guardian > 0) {
+	tracer = signals < 0 ? -1 : fork();
+	if (tracer == 0)
+		trace(attempt);
+	if (tracer > 0) {
 		await(attempt, signals, report);
-		(void)waitpid(guardian, NULL, 0);
+		(void)waitpid(tracer, NULL, 0);
 	}
 	if (signals >= 0)
 		close(signals);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
-	return guardian > 0;
+	return tracer > 0;
 }
 
 /* It may be in another mount name space. */
@@ -243,9 +173,8 @@ static bool prepare(struct attempt *attempt, pid_t pid, bool may_interrupt)
 {
 	*attempt = (struct attempt){ .order = { .pid = pid,
 						.has_library = advice_has_library(pid),
-						.may_interrupt = may_interrupt,
-						.traps = attach_traps_new() } };
-	if (!attempt->order.traps || pipe(attempt->reports) != 0)
+						.may_interrupt = may_interrupt } };
+	if (pipe(attempt->reports) != 0)
 		return false;
 	if (pipe(attempt->ends) != 0) {
 		close(attempt->reports[FOR_READING]);
@@ -259,8 +188,8 @@ static bool prepare(struct attempt *attempt, pid_t pid, bool may_interrupt)
 bool attach_load(pid_t pid, bool may_interrupt, char error[ATTACH_ERROR_BYTES])
 {
 	static struct attempt attempt;
-	struct report report = { .error = "the processes that attach were killed, and it may have "
-					  "breakpoints left" };
+	struct report report = { .error = "the process that traced it was killed; it goes on as "
+					  "before" };
 
 	if (!prepare(&attempt, pid, may_interrupt)) {
 		snprintf(error, ATTACH_ERROR_BYTES, "%s", strerror(errno));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order for the process that traces, and the processes around it.
+ * The order for the process that traces, and that process.
  */
 #ifndef WCPROF_ATTACH_PROCESSES_H
 #define WCPROF_ATTACH_PROCESSES_H
@@ -17,7 +17,6 @@ struct attach_order {
 	bool sees_library; /* at the path that it has here */
 	bool may_interrupt;
 	int end; /* a pipe that is closed when the user wants no more */
-	struct attach_trap_table *traps;
 	char library[EXECUTABLE_PATH_BYTES];
 	/* Where it is not seen: files that it needs, but for libc's. */
 	char needed[ATTACH_NEEDED_MAX][EXECUTABLE_PATH_BYTES];

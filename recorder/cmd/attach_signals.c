@@ -15,7 +15,6 @@
 #include <sys/syscall.h>
 
 #include "procfs.h"
-#include "tasks.h"
 
 static uint64_t signals_of(const char *status, const char *name)
 {
@@ -47,21 +46,6 @@ bool attach_signal_is_ignored(pid_t pid, int signal)
 	       !(signals_of(status, "\nSigCgt:\t") & bit);
 }
 
-bool attach_signal_may_trap(const struct attach_threads *threads)
-{
-	char status[STATUS_BYTES];
-
-	if (attach_signal_is_ignored(threads->pid, SIGTRAP) || !read_status(threads->pid, status))
-		return false;
-	if (!(signals_of(status, "\nSigCgt:\t") >> (SIGTRAP - 1) & 1))
-		return true;
-	for (size_t i = 0; i < threads->count; i++)
-		if (task_blocks_signal((uint32_t)threads->pid, (uint32_t)threads->all[i].tid,
-				       SIGTRAP))
-			return false;
-	return true;
-}
-
 void attach_signal_call_again(pid_t tid)
 {
 	enum { SYSCALL_BYTES = 2 };
@@ -74,18 +58,4 @@ void attach_signal_call_again(pid_t tid)
 	registers.orig_rax = UINT64_MAX;
 	registers.rip -= SYSCALL_BYTES;
 	(void)attach_thread_set(tid, &registers);
-}
-
-/* A thread that blocks all others had blocked it as well. */
-void attach_signal_block_trap(const struct attach_thread *thread)
-{
-	const uint64_t usual =
-		1u << (SIGHUP - 1) | 1u << (SIGINT - 1) | 1u << (SIGTERM - 1) | 1u << (SIGUSR1 - 1);
-	uint64_t mask = 0;
-
-	if (ptrace(PTRACE_GETSIGMASK, thread->tid, sizeof(mask), &mask) != 0 ||
-	    (!thread->blocks_trap && (mask & usual) != usual))
-		return;
-	mask |= UINT64_C(1) << (SIGTRAP - 1);
-	(void)ptrace(PTRACE_SETSIGMASK, thread->tid, sizeof(mask), &mask);
 }

@@ -5,10 +5,12 @@
  * The kernel ends the system call of a thread that is stopped, and begins it again when the thread
  * goes on. Sleeps and polls go on with the time that is left, as long as no other sleep came in
  * between. epoll_wait() it does not begin again. Without a time limit that can be done here
- * instead. With one it would begin anew: such a call fails with EINTR, if the user says so.
+ * instead. With one it begins anew: so such a thread is stopped only when it has just begun to
+ * sleep. If the user says so it is stopped anyway, and its call fails with EINTR.
  */
 #include "attach_sleeper.h"
 
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "attach_signals.h"
@@ -18,21 +20,21 @@
 
 enum { INTERRUPT_MS = 100 };
 
-/* In the order in which they are tried. */
-enum sleep {
-	SLEEP_PLAIN,   /* no time limit, or the kernel goes on with it */
-	SLEEP_LOCK,    /* the same, but maybe for an allocator's lock */
-	SLEEP_LIMITED, /* with one that is lost */
-	SLEEP_NONE
-};
+/* It would return the part of a message that has come. */
+static enum attach_sleep waits_for_all(uint64_t flags)
+{
+	return flags & MSG_WAITALL ? ATTACH_SLEEP_NONE : ATTACH_SLEEP_PLAIN;
+}
 
-static enum sleep sleep_of(const struct task_call *call)
+static enum attach_sleep sleep_of(const struct task_call *call)
 {
 	switch (call->number) {
+	case SYS_recvfrom:
+		return waits_for_all(call->arguments[3]);
+	case SYS_recvmsg:
+		return waits_for_all(call->arguments[2]);
 	case SYS_read:
 	case SYS_readv:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
 	case SYS_accept:
 	case SYS_accept4:
 	case SYS_wait4:
@@ -40,25 +42,27 @@ static enum sleep sleep_of(const struct task_call *call)
 	case SYS_pause:
 	case SYS_rt_sigsuspend:
 	case SYS_flock:
-	case SYS_poll:
 	case SYS_ppoll:
 	case SYS_select:
 	case SYS_pselect6:
+		return ATTACH_SLEEP_PLAIN;
 	case SYS_futex:
+		return call->arguments[3] == 0 ? ATTACH_SLEEP_PLAIN : ATTACH_SLEEP_TIMED;
+	case SYS_poll:
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:
-		return SLEEP_PLAIN;
+		return ATTACH_SLEEP_TIMED;
 	case SYS_rt_sigtimedwait:
-		return call->arguments[2] == 0 ? SLEEP_PLAIN : SLEEP_LIMITED;
+		return call->arguments[2] == 0 ? ATTACH_SLEEP_AGAIN : ATTACH_SLEEP_LIMITED;
 	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
-		return (int32_t)call->arguments[3] < 0 ? SLEEP_PLAIN : SLEEP_LIMITED;
+		return (int32_t)call->arguments[3] < 0 ? ATTACH_SLEEP_AGAIN : ATTACH_SLEEP_LIMITED;
 	default:
-		return SLEEP_NONE;
+		return ATTACH_SLEEP_NONE;
 	}
 }
 
-bool attach_has_own_allocator(const struct attach_threads *threads)
+static bool has_own_allocator(const struct attach_threads *threads)
 {
 	struct attach_symbols program;
 	char name[256];
@@ -73,46 +77,62 @@ bool attach_has_own_allocator(const struct attach_threads *threads)
 }
 
 static bool stop(struct attach_threads *threads, struct attach_stack *stack, pid_t tid,
-		 enum sleep sleep)
+		 bool waits_for_lock, bool is_begun_again)
 {
 	struct attach_thread *held = attach_threads_interrupt(threads, tid, INTERRUPT_MS);
 	struct user_regs_struct registers;
 	bool is_safe;
 
+	if (held && is_begun_again)
+		attach_signal_call_again(tid);
 	if (!held || !attach_thread_get(tid, &registers))
 		return false;
-	is_safe = attach_stack_is_safe(stack, tid, &registers, sleep == SLEEP_LOCK);
-	if (sleep != SLEEP_LIMITED)
-		attach_signal_call_again(tid);
+	is_safe = attach_stack_is_safe(stack, tid, &registers, waits_for_lock);
 	if (!is_safe)
-		attach_threads_go(held);
+		attach_threads_go(threads, held);
 	return is_safe;
 }
 
-static pid_t find(struct attach_threads *threads, struct attach_stack *stack, enum sleep sleep)
+static bool sleeps_in(const struct attach_threads *threads, const struct attach_thread *thread,
+		      enum attach_sleep sleep)
 {
-	enum sleep wanted = sleep == SLEEP_LOCK ? SLEEP_PLAIN : sleep;
+	struct task_call call;
 
+	return task_read_call((uint32_t)threads->pid, (uint32_t)thread->tid, &call) &&
+	       sleep_of(&call) == sleep;
+}
+
+pid_t attach_sleeper_find(struct attach_threads *threads, struct attach_stack *stack,
+			  enum attach_sleep sleep)
+{
+	bool waits_for_lock = sleep == ATTACH_SLEEP_LOCK;
+	enum attach_sleep wanted = waits_for_lock ? ATTACH_SLEEP_PLAIN : sleep;
+
+	if (waits_for_lock && has_own_allocator(threads))
+		return 0;
 	for (size_t i = 0; i < threads->count && !attach_threads_are_over(threads); i++) {
 		pid_t tid = threads->all[i].tid;
-		struct task_call call;
 
-		if (!threads->all[i].is_child &&
-		    task_read_call((uint32_t)threads->pid, (uint32_t)tid, &call) &&
-		    sleep_of(&call) == wanted && stop(threads, stack, tid, sleep))
+		if (sleeps_in(threads, &threads->all[i], wanted) &&
+		    stop(threads, stack, tid, waits_for_lock, sleep != ATTACH_SLEEP_LIMITED))
 			return tid;
 	}
 	return 0;
 }
 
-pid_t attach_sleeper_find(struct attach_threads *threads, struct attach_stack *stack,
-			  bool may_interrupt)
+pid_t attach_sleeper_find_new(struct attach_threads *threads, struct attach_stack *stack)
 {
-	pid_t tid = find(threads, stack, SLEEP_PLAIN);
+	for (size_t i = 0; i < threads->count && !attach_threads_are_over(threads); i++) {
+		struct attach_thread *thread = &threads->all[i];
+		uint64_t before = thread->switches;
+		pid_t tid = thread->tid;
 
-	if (tid == 0 && !attach_has_own_allocator(threads))
-		tid = find(threads, stack, SLEEP_LOCK);
-	if (tid == 0 && may_interrupt)
-		tid = find(threads, stack, SLEEP_LIMITED);
-	return tid;
+		if (!sleeps_in(threads, thread, ATTACH_SLEEP_LIMITED))
+			continue;
+		thread->switches = task_switches((uint32_t)threads->pid, (uint32_t)tid);
+		if (before != 0 && thread->switches != before &&
+		    stop(threads, stack, tid, false, true))
+			return tid;
+	}
+	return 0;
 }

@@ -8,11 +8,21 @@
 #include "attach_stack.h"
 #include "attach_threads.h"
 
-/* Whether the program has an allocator linked into it, whose functions may have no names. */
-bool attach_has_own_allocator(const struct attach_threads *threads);
-/* Holds one that may load a library. Whatever it did goes on afterwards, with the time that is
- * left. `may_interrupt`: also one whose call fails with EINTR. 0: there is none. */
+/* In what a thread sleeps, in the order in which they are tried. */
+enum attach_sleep {
+	ATTACH_SLEEP_PLAIN,   /* the kernel begins it again by itself */
+	ATTACH_SLEEP_AGAIN,   /* it is begun again here; it has no time limit */
+	ATTACH_SLEEP_TIMED,   /* the kernel goes on with it, or, if the thread is left, it fails */
+	ATTACH_SLEEP_LOCK,    /* as the first, but maybe for an allocator's lock */
+	ATTACH_SLEEP_LIMITED, /* with a time limit, which begins anew, or else it fails */
+	ATTACH_SLEEP_NONE
+};
+
+/* Holds one that may load a library. Whatever it did goes on afterwards. 0: there is none. */
 pid_t attach_sleeper_find(struct attach_threads *threads, struct attach_stack *stack,
-			  bool may_interrupt);
+			  enum attach_sleep sleep);
+/* One that sleeps with a time limit, and has begun to since it was looked at last. The limit begins
+ * anew, which is late by no more than the time between looks. */
+pid_t attach_sleeper_find_new(struct attach_threads *threads, struct attach_stack *stack);
 
 #endif

@@ -30,39 +30,23 @@ static bool read_at(int memory, uint64_t address, void *to, size_t bytes)
 
 /* --- Where it is ------------------------------------------------------------------------------ */
 
-static bool is_line_of(const char *line, const char *name, uint64_t *start, uint64_t *end)
-{
-	const char *slash = strrchr(line, '/');
-	unsigned long from, to, offset;
-
-	if (!slash || strncmp(slash + 1, name, strlen(name)) != 0 ||
-	    sscanf(line, "%lx-%lx %*s %lx", &from, &to, &offset) != 3)
-		return false;
-	if (offset == 0)
-		*start = from;
-	*end = to;
-	return offset == 0;
-}
-
-/* The first mapping of the file, and the end of its last. */
-static bool find_object(pid_t pid, const char *name, uint64_t *start, uint64_t *end)
+/* The first mapping of the file. */
+static bool find_object(pid_t pid, const char *name, uint64_t *start)
 {
 	char path[64], *line = NULL;
+	unsigned long from, offset;
 	size_t size = 0;
 	bool is_found = false;
-	uint64_t other, last;
 	FILE *stream;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	stream = fopen(path, "re");
-	while (stream && getline(&line, &size, stream) > 0) {
-		last = 0;
-		if (!is_found)
-			is_found = is_line_of(line, name, start, end);
-		else if (is_line_of(line, name, &other, &last))
-			break;
-		else if (last != 0)
-			*end = last;
+	while (stream && !is_found && getline(&line, &size, stream) > 0) {
+		const char *slash = strrchr(line, '/');
+
+		is_found = slash && strncmp(slash + 1, name, strlen(name)) == 0 &&
+			   sscanf(line, "%lx-%*x %*s %lx", &from, &offset) == 2 && offset == 0;
+		*start = from;
 	}
 	free(line);
 	if (stream)
@@ -78,6 +62,8 @@ struct tables {
 	uint64_t strings;
 	uint64_t string_bytes;
 	uint64_t gnu_hash;
+	uint64_t code_end;
+	uint64_t data_end;
 };
 
 /* The loader has relocated these pointers in place, except in objects whose table is read-only. */
@@ -106,6 +92,17 @@ static void note_entry(struct tables *tables, const Elf64_Dyn *entry)
 	}
 }
 
+/* Of the last segment with such rights. */
+static uint64_t end_of(const Elf64_Phdr *headers, int count, uint32_t rights, uint64_t base)
+{
+	uint64_t end = 0;
+
+	for (int i = 0; i < count; i++)
+		if (headers[i].p_type == PT_LOAD && headers[i].p_flags & rights)
+			end = base + headers[i].p_vaddr + headers[i].p_memsz;
+	return end;
+}
+
 static bool find_tables(int memory, uint64_t start, struct tables *tables)
 {
 	Elf64_Phdr headers[HEADERS_MAX];
@@ -127,6 +124,8 @@ static bool find_tables(int memory, uint64_t start, struct tables *tables)
 		if (headers[i].p_type == PT_DYNAMIC)
 			dynamic = headers[i].p_vaddr;
 	}
+	tables->code_end = end_of(headers, header.e_phnum, PF_X, tables->base);
+	tables->data_end = end_of(headers, header.e_phnum, PF_W, tables->base);
 	got = dynamic ? pread(memory, entries, sizeof(entries), (off_t)(tables->base + dynamic))
 		      : 0;
 	for (ssize_t i = 0; i < got / (ssize_t)sizeof(entries[0]); i++) {
@@ -171,7 +170,6 @@ static void keep_functions(struct attach_symbols *symbols, const struct tables *
 		symbols->all[symbols->count++] = (struct attach_symbol){
 			symbols->strings + all[i].st_name,
 			tables->base + all[i].st_value,
-			all[i].st_size,
 		};
 	}
 }
@@ -196,15 +194,17 @@ static bool read_symbols(struct attach_symbols *symbols, int memory, const struc
 int attach_symbols_read(struct attach_symbols *symbols, pid_t pid, int memory, const char *name)
 {
 	struct tables tables;
+	uint64_t start = 0;
 
 	*symbols = (struct attach_symbols){ 0 };
-	if (!find_object(pid, name, &symbols->start, &symbols->end))
+	if (!find_object(pid, name, &start))
 		return -ENOENT;
-	if (!find_tables(memory, symbols->start, &tables) ||
-	    !read_symbols(symbols, memory, &tables)) {
+	if (!find_tables(memory, start, &tables) || !read_symbols(symbols, memory, &tables)) {
 		attach_symbols_free(symbols);
 		return -EINVAL;
 	}
+	symbols->code_end = tables.code_end;
+	symbols->data_end = tables.data_end;
 	return 0;
 }
 
@@ -215,19 +215,10 @@ void attach_symbols_free(struct attach_symbols *symbols)
 	*symbols = (struct attach_symbols){ 0 };
 }
 
-const struct attach_symbol *attach_symbols_next(const struct attach_symbols *symbols,
-						const char *name, const struct attach_symbol *from)
-{
-	for (const struct attach_symbol *at = from ? from + 1 : symbols->all;
-	     at < symbols->all + symbols->count; at++)
-		if (strcmp(at->name, name) == 0)
-			return at;
-	return NULL;
-}
-
 uint64_t attach_symbols_address(const struct attach_symbols *symbols, const char *name)
 {
-	const struct attach_symbol *found = attach_symbols_next(symbols, name, NULL);
-
-	return found ? found->address : 0;
+	for (size_t i = 0; i < symbols->count; i++)
+		if (strcmp(symbols->all[i].name, name) == 0)
+			return symbols->all[i].address;
+	return 0;
 }

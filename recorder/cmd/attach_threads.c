@@ -2,44 +2,71 @@
 /*
  * All threads of a process, traced but not stopped. See attach_threads.h.
  *
- * Nobody is stopped to be traced, so no system call of the program's is interrupted. Threads and
- * children that begin stop by themselves, and so do signals on their way: all these go on at once.
- * A thread that hits a breakpoint was at the entry of a function, in no system call.
+ * Nobody is stopped to be traced, so no system call of the program's is interrupted. Signals on
+ * their way stop a thread, and go on to it at once.
  *
- * A child of fork() has copies of the breakpoints: they are taken out before it runs. One of
- * vfork() runs in the same memory, and stays traced until it executes a program. To take the
- * breakpoints out of the memory is not enough at the end: a thread may have hit one, and not have
- * stopped yet. Its signal would kill the program. So each is looked at until it was seen in a
- * system call, or has run for longer than the way into a stop takes.
+ * When the tracer ends, the kernel lets go of every thread. One that is stopped for a signal gets
+ * it, if waitpid() has not taken the stop. So stops are looked at, and only ours are taken
+ * (WNOWAIT). A stop at a system call would count as SIGTRAP, and end the program. But with
+ * PTRACE_O_TRACESYSGOOD it counts as a signal that does not exist.
  */
 #include "attach_threads.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "attach_signals.h"
-#include "attach_traps.h"
-#include "procfs.h"
 #include "tasks.h"
 
 enum {
-	PASSES_MAX = 100, /* over the list of threads, until none is new */
 	LOOK_MS = 1,
-	/* From a breakpoint to the stop the kernel takes some microseconds of CPU time. */
-	CLEAR_NS = 1000000
+	RELEASE_MS = 100, /* until all have stopped that were asked to */
+	SYSCALL_BYTES = 2,
+	AT_SYSCALL = SIGTRAP | 0x80 /* as TRACESYSGOOD numbers the stop */
 };
 
-#define OPTIONS \
-	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)
+#define OPTIONS (PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
+
+/* --- Registers -------------------------------------------------------------------------------- */
+
+bool attach_thread_get(pid_t tid, struct user_regs_struct *registers)
+{
+	struct iovec part = { registers, sizeof(*registers) };
+
+	return ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &part) == 0;
+}
+
+bool attach_thread_set(pid_t tid, const struct user_regs_struct *registers)
+{
+	struct iovec part = { (void *)(uintptr_t)registers, sizeof(*registers) };
+
+	return ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &part) == 0;
+}
+
+/* Whether it is about to make a system call; then it is before the instruction again. A call that
+ * has ended looks the same where the kernel does not know it: it may be made again. */
+static bool step_back(pid_t tid)
+{
+	struct user_regs_struct registers;
+
+	if (!attach_thread_get(tid, &registers) || (long)registers.orig_rax < 0 ||
+	    (long)registers.rax != -ENOSYS)
+		return false;
+	registers.rax = registers.orig_rax;
+	registers.orig_rax = UINT64_MAX;
+	registers.rip -= SYSCALL_BYTES;
+	return attach_thread_set(tid, &registers);
+}
 
 /* --- The list --------------------------------------------------------------------------------- */
 
@@ -51,20 +78,17 @@ static struct attach_thread *find(const struct attach_threads *threads, pid_t ti
 	return NULL;
 }
 
-static struct attach_thread *add(struct attach_threads *threads, pid_t tid)
+static void add(struct attach_threads *threads, pid_t tid)
 {
-	struct attach_thread *grown = find(threads, tid);
+	struct attach_thread *grown;
 
-	if (grown)
-		return grown;
 	if ((threads->count & (threads->count + 1)) == 0) {
 		grown = realloc(threads->all, 2 * (threads->count + 1) * sizeof(*grown));
 		if (!grown)
 			abort();
 		threads->all = grown;
 	}
-	threads->all[threads->count] = (struct attach_thread){ .tid = tid, .is_clear = true };
-	return &threads->all[threads->count++];
+	threads->all[threads->count++] = (struct attach_thread){ .tid = tid };
 }
 
 static void drop(struct attach_threads *threads, pid_t tid)
@@ -78,202 +102,102 @@ static void drop(struct attach_threads *threads, pid_t tid)
 struct seizing {
 	struct attach_threads *threads;
 	int result;
-	bool is_new;
 };
 
 static void seize_one(uint32_t tid, void *context)
 {
 	struct seizing *seizing = context;
-	struct attach_thread *thread;
 
-	if (find(seizing->threads, (pid_t)tid))
-		return;
-	seizing->is_new = true;
-	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS) != 0) {
-		/* It has ended, or another one, that is traced, has made it. */
-		if (errno != ESRCH && seizing->result == 0 && seizing->threads->count == 0)
-			seizing->result = -errno;
-		return;
-	}
-	thread = add(seizing->threads, (pid_t)tid);
-	thread->is_born = true;
+	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS) == 0)
+		add(seizing->threads, (pid_t)tid);
+	else
+		seizing->result = -errno;
 }
 
-int attach_threads_seize(struct attach_threads *threads, pid_t pid, struct attach_trap_table *traps,
-			 int end)
+int attach_threads_seize(struct attach_threads *threads, pid_t pid, int end)
 {
-	struct seizing seizing = { .threads = threads };
+	struct seizing seizing = { .threads = threads, .result = -ESRCH };
 	char path[64];
 
-	*threads = (struct attach_threads){ .pid = pid, .traps = traps, .end = end };
+	*threads = (struct attach_threads){ .pid = pid, .end = end };
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	threads->memory = open(path, O_RDWR | O_CLOEXEC);
 	if (threads->memory < 0)
 		return -errno;
-	for (int i = 0; i < PASSES_MAX; i++) {
-		seizing.is_new = false;
-		if (!tasks_see((uint32_t)pid, seize_one, &seizing))
-			return -ESRCH;
-		if (seizing.result != 0 || !seizing.is_new)
-			break;
-	}
-	return threads->count == 0 && seizing.result == 0 ? -ESRCH : seizing.result;
+	(void)tasks_see((uint32_t)pid, seize_one, &seizing);
+	return threads->count == 0 ? seizing.result : 0;
 }
 
-/* --- Breakpoints ------------------------------------------------------------------------------ */
+/* --- Stopping and going on -------------------------------------------------------------------- */
 
-static void note_mask(uint32_t tid, void *context)
+static void resume(const struct attach_threads *threads, const struct attach_thread *thread,
+		   int signal)
 {
-	struct attach_threads *threads = context;
-	struct attach_thread *thread = find(threads, (pid_t)tid);
+	bool stops_again =
+		thread->tid == threads->caller || (threads->is_watching && thread->is_watched);
 
-	if (thread)
-		thread->blocks_trap = task_blocks_signal((uint32_t)threads->pid, tid, SIGTRAP);
+	(void)ptrace(stops_again ? PTRACE_SYSCALL : PTRACE_CONT, thread->tid, 0, signal);
 }
 
-void attach_threads_set(struct attach_threads *threads, enum attach_traps which)
-{
-	if (threads->is_gone)
-		return;
-	if (which == ATTACH_TRAPS_ENTRY)
-		(void)tasks_see((uint32_t)threads->pid, note_mask, threads);
-	attach_traps_write(threads->traps, threads->memory, which);
-}
-
-/* Whether it stopped in a breakpoint of ours; then it is before that again. */
-static bool step_back(const struct attach_threads *threads, pid_t tid)
-{
-	struct user_regs_struct registers;
-	siginfo_t info;
-
-	if (ptrace(PTRACE_GETSIGINFO, tid, 0, &info) != 0 || info.si_code != SI_KERNEL ||
-	    !attach_thread_get(tid, &registers) ||
-	    !attach_traps_at(threads->traps, registers.rip - 1))
-		return false;
-	registers.rip--;
-	registers.orig_rax = UINT64_MAX;
-	return attach_thread_set(tid, &registers);
-}
-
-void attach_threads_go(struct attach_thread *thread)
+void attach_threads_go(const struct attach_threads *threads, struct attach_thread *thread)
 {
 	thread->is_held = false;
-	(void)ptrace(PTRACE_CONT, thread->tid, 0, 0);
+	resume(threads, thread, 0);
+}
+
+static bool ask_to_stop(struct attach_thread *thread)
+{
+	thread->is_asked = ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0) == 0;
+	return thread->is_asked;
+}
+
+void attach_threads_watch(struct attach_threads *threads, struct attach_thread *thread)
+{
+	threads->is_watching = true;
+	if (!thread->is_watched)
+		thread->is_watched = ask_to_stop(thread);
 }
 
 /* --- What happens ----------------------------------------------------------------------------- */
 
-static void free_child(const struct attach_threads *threads, pid_t child)
+/* The stop is ours from now on. */
+static bool hold(struct attach_thread *thread)
 {
-	char path[64];
-	int memory;
+	int status;
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)child);
-	memory = open(path, O_RDWR | O_CLOEXEC);
-	if (memory >= 0) {
-		attach_traps_write(threads->traps, memory, ATTACH_TRAPS_NONE);
-		close(memory);
-	}
-	(void)ptrace(PTRACE_DETACH, child, 0, 0);
+	thread->is_held = waitpid(thread->tid, &status, __WALL | WNOHANG) == thread->tid;
+	return thread->is_held;
 }
 
-static bool is_thread_of(pid_t pid, pid_t tid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
-	return access(path, F_OK) == 0;
-}
-
-/* The first stop of what has begun: of a process it is known from its parent which kind it is. */
-static void on_birth(struct attach_threads *threads, struct attach_thread *thread)
-{
-	if (thread->is_child || is_thread_of(threads->pid, thread->tid)) {
-		thread->is_born = true;
-		attach_threads_go(thread);
-	} else {
-		thread->is_held = true;
-	}
-}
-
-static void on_new(struct attach_threads *threads, pid_t parent, int event)
-{
-	unsigned long message = 0;
-	struct attach_thread *thread;
-
-	if (ptrace(PTRACE_GETEVENTMSG, parent, 0, &message) != 0)
-		return;
-	thread = find(threads, (pid_t)message);
-	if (event == PTRACE_EVENT_FORK) {
-		int status;
-
-		/* Its first stop is still to come, or was seen. */
-		if (!thread && waitpid((pid_t)message, &status, __WALL) <= 0)
-			return;
-		free_child(threads, (pid_t)message);
-		drop(threads, (pid_t)message);
-		return;
-	}
-	/* It may have ended by now. */
-	if (!thread && !is_thread_of((pid_t)message, (pid_t)message) &&
-	    !is_thread_of(threads->pid, (pid_t)message))
-		return;
-	if (!thread)
-		thread = add(threads, (pid_t)message);
-	thread->is_child = !is_thread_of(threads->pid, thread->tid);
-	if (thread->is_held)
-		on_birth(threads, thread);
-}
-
-/* Another program has none of the breakpoints. */
-static void on_exec(struct attach_threads *threads, pid_t tid)
-{
-	const struct attach_thread *thread = find(threads, tid);
-
-	if (!thread || !thread->is_child) {
-		threads->is_gone = true;
-		return;
-	}
-	(void)ptrace(PTRACE_DETACH, tid, 0, 0);
-	drop(threads, tid);
-}
-
-/* From within the stop for its signal the thread would get that, were the tracer to end. So it goes
- * on without it, to a stop that comes before its next instruction. */
-static void stop_without_signal(struct attach_thread *thread)
-{
-	thread->is_hit = true;
-	(void)ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0);
-	(void)ptrace(PTRACE_CONT, thread->tid, 0, 0);
-}
-
-/* Whether the thread is held now. */
+/* These say whether the thread is held now. */
 static bool on_event(struct attach_threads *threads, struct attach_thread *thread, int event,
 		     int signal)
 {
-	pid_t tid = thread->tid;
 	bool is_stop =
 		signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 
 	if (event == PTRACE_EVENT_STOP && is_stop) {
-		(void)ptrace(PTRACE_LISTEN, tid, 0, 0);
+		(void)ptrace(PTRACE_LISTEN, thread->tid, 0, 0);
 		return false;
 	}
-	if (event == PTRACE_EVENT_STOP && !thread->is_born) {
-		on_birth(threads, thread);
-		return false;
+	if (event == PTRACE_EVENT_EXEC)
+		threads->is_gone = true;
+	if (event == PTRACE_EVENT_STOP && thread->is_asked) {
+		thread->is_asked = false;
+		if (thread->tid == threads->wanted)
+			return hold(thread);
+		attach_signal_call_again(thread->tid);
 	}
-	if (event == PTRACE_EVENT_STOP && (thread->is_hit || tid == threads->wanted)) {
-		thread->is_hit = false;
-		thread->is_held = true;
-		return true;
-	}
-	if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
-	    event == PTRACE_EVENT_VFORK)
-		on_new(threads, tid, event);
-	else if (event == PTRACE_EVENT_EXEC)
-		on_exec(threads, tid);
-	(void)ptrace(PTRACE_CONT, tid, 0, 0);
+	resume(threads, thread, 0);
+	return false;
+}
+
+static bool on_syscall(struct attach_threads *threads, struct attach_thread *thread)
+{
+	if (thread->tid == threads->caller ||
+	    (threads->is_watching && thread->is_watched && step_back(thread->tid)))
+		return hold(thread);
+	resume(threads, thread, 0);
 	return false;
 }
 
@@ -283,39 +207,51 @@ static bool is_fault(int signal)
 	       signal == SIGABRT;
 }
 
-/* One of them has some news. The thread, if it is held now. */
-static struct attach_thread *on_status(struct attach_threads *threads, pid_t tid, int status)
+static bool on_signal(struct attach_threads *threads, struct attach_thread *thread, int signal)
 {
-	struct attach_thread *thread = find(threads, tid);
-
-	if (WIFEXITED(status) || WIFSIGNALED(status)) {
-		drop(threads, tid);
-		threads->is_gone |= tid == threads->pid;
-		return NULL;
+	if (thread->tid == threads->caller && is_fault(signal)) {
+		threads->fault = signal;
+		return hold(thread);
 	}
-	if (!WIFSTOPPED(status))
-		return NULL;
-	if (!thread)
-		thread = add(threads, tid);
-	if (status >> 16)
-		return on_event(threads, thread, status >> 16, WSTOPSIG(status)) ? thread : NULL;
-	if (tid == threads->caller && is_fault(WSTOPSIG(status))) {
-		threads->fault = WSTOPSIG(status);
-		thread->is_held = true;
-		return thread;
-	}
-	if (WSTOPSIG(status) != SIGTRAP || !step_back(threads, tid)) {
-		if (attach_signal_is_ignored(threads->pid, WSTOPSIG(status)))
-			attach_signal_call_again(tid);
-		(void)ptrace(PTRACE_CONT, tid, 0, WSTOPSIG(status));
-		return NULL;
-	}
-	attach_signal_block_trap(thread);
-	stop_without_signal(thread);
-	return NULL;
+	if (attach_signal_is_ignored(threads->pid, signal))
+		attach_signal_call_again(thread->tid);
+	resume(threads, thread, signal);
+	return false;
 }
 
-static uint64_t now_ms(void)
+static void on_end(struct attach_threads *threads, pid_t tid)
+{
+	(void)waitpid(tid, NULL, __WALL | WNOHANG);
+	drop(threads, tid);
+	threads->is_gone |= tid == threads->pid;
+}
+
+/* One of them has some news. The thread, if it is held now. */
+static struct attach_thread *on_news(struct attach_threads *threads, const siginfo_t *news)
+{
+	struct attach_thread *thread = find(threads, news->si_pid);
+	int signal = news->si_status & 0xff, event = news->si_status >> 8;
+	bool is_held;
+
+	if (news->si_code != CLD_TRAPPED) {
+		on_end(threads, news->si_pid);
+		return NULL;
+	}
+	/* Another program's: one that executes it has its first thread's number. */
+	if (!thread) {
+		threads->is_gone = true;
+		return NULL;
+	}
+	if (event != 0)
+		is_held = on_event(threads, thread, event, signal);
+	else if (signal == AT_SYSCALL)
+		is_held = on_syscall(threads, thread);
+	else
+		is_held = on_signal(threads, thread, signal);
+	return is_held ? thread : NULL;
+}
+
+uint64_t attach_now_ms(void)
 {
 	struct timespec now;
 
@@ -344,20 +280,19 @@ static void sleep_until_news(int timeout_ms)
 
 struct attach_thread *attach_threads_wait(struct attach_threads *threads, int timeout_ms)
 {
-	uint64_t now = now_ms(), end_ms = now + (uint64_t)timeout_ms;
+	uint64_t now = attach_now_ms(), end_ms = now + (uint64_t)timeout_ms;
 
-	/* Where threads come and go all the time, there always is some news. */
-	for (; !attach_threads_are_over(threads) && now <= end_ms; now = now_ms()) {
+	/* Where threads have signals all the time, there always is some news. */
+	for (; !attach_threads_are_over(threads) && now <= end_ms; now = attach_now_ms()) {
 		struct attach_thread *held;
-		int status;
-		pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
+		siginfo_t news = { 0 };
 
-		if (tid < 0) {
+		if (waitid(P_ALL, 0, &news, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) != 0) {
 			threads->is_gone = true;
-		} else if (tid == 0) {
+		} else if (news.si_pid == 0) {
 			sleep_until_news((int)(end_ms - now) + 1);
 		} else {
-			held = on_status(threads, tid, status);
+			held = on_news(threads, &news);
 			if (held)
 				return held;
 		}
@@ -365,34 +300,41 @@ struct attach_thread *attach_threads_wait(struct attach_threads *threads, int ti
 	return NULL;
 }
 
+struct attach_thread *attach_threads_caller(const struct attach_threads *threads)
+{
+	struct attach_thread *thread = find(threads, threads->caller);
+
+	return thread && thread->is_held ? thread : NULL;
+}
+
 struct attach_thread *attach_threads_wait_for_caller(struct attach_threads *threads, int timeout_ms)
 {
-	uint64_t end_ms = now_ms() + (uint64_t)timeout_ms;
+	uint64_t end_ms = attach_now_ms() + (uint64_t)timeout_ms;
 	struct attach_thread *held;
 
 	do {
 		held = attach_threads_wait(threads, LOOK_MS);
 		if (held && held->tid == threads->caller)
 			return held;
-		/* Another one that was on its way into a breakpoint. */
-		if (held && !attach_traps_are_fork(threads, held->tid))
-			attach_threads_go(held);
-	} while (!attach_threads_are_over(threads) && now_ms() < end_ms);
+		if (held)
+			attach_threads_go(threads, held);
+	} while (!attach_threads_are_over(threads) && attach_now_ms() < end_ms);
 	return NULL;
 }
 
 struct attach_thread *attach_threads_interrupt(struct attach_threads *threads, pid_t tid,
 					       int timeout_ms)
 {
-	struct attach_thread *held = NULL;
+	struct attach_thread *held = find(threads, tid);
 
-	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) != 0)
+	if (!held || !ask_to_stop(held))
 		return NULL;
+	held = NULL;
 	threads->wanted = tid;
 	for (int i = 0; i < timeout_ms && !attach_threads_are_over(threads) && !held; i++) {
 		held = attach_threads_wait(threads, LOOK_MS);
 		if (held && held->tid != tid) {
-			attach_threads_go(held);
+			attach_threads_go(threads, held);
 			held = NULL;
 		}
 	}
@@ -400,64 +342,27 @@ struct attach_thread *attach_threads_interrupt(struct attach_threads *threads, p
 	return held;
 }
 
-void attach_threads_go_all(struct attach_threads *threads)
-{
-	for (size_t i = 0; i < threads->count; i++)
-		if (threads->all[i].is_held && threads->all[i].is_born)
-			attach_threads_go(&threads->all[i]);
-}
-
 /* --- The end ---------------------------------------------------------------------------------- */
 
-static uint64_t ran_ns(pid_t pid, pid_t tid)
+static bool is_any_asked(const struct attach_threads *threads)
 {
-	char path[64], text[128];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
-	return procfs_read_file(path, text, sizeof(text)) > 0 ? strtoull(text, NULL, 10) : 0;
-}
-
-static bool look_whether_clear(const struct attach_threads *threads, struct attach_thread *thread)
-{
-	pid_t pid = thread->is_child ? thread->tid : threads->pid;
-	struct task_call call;
-
-	if (!thread->is_clear)
-		thread->is_clear = task_read_call((uint32_t)pid, (uint32_t)thread->tid, &call) ||
-				   ran_ns(pid, thread->tid) - thread->ran_ns > CLEAR_NS;
-	return thread->is_clear;
-}
-
-static bool are_clear(struct attach_threads *threads)
-{
-	bool are_all = true;
-
 	for (size_t i = 0; i < threads->count; i++)
-		are_all &= look_whether_clear(threads, &threads->all[i]);
-	return are_all;
+		if (threads->all[i].is_asked)
+			return true;
+	return false;
 }
 
 void attach_threads_release(struct attach_threads *threads)
 {
-	struct attach_thread *held;
-
 	threads->end = -1;
 	threads->is_ended = false;
-	attach_threads_set(threads, ATTACH_TRAPS_NONE);
-	attach_threads_go_all(threads);
-	for (size_t i = 0; i < threads->count; i++) {
-		struct attach_thread *thread = &threads->all[i];
-
-		thread->is_clear = false;
-		thread->ran_ns = ran_ns(thread->is_child ? thread->tid : threads->pid, thread->tid);
-	}
-	do {
-		held = attach_threads_wait(threads, LOOK_MS);
-		if (held) {
-			held->is_clear = true;
-			attach_threads_go(held);
-		}
-	} while (!threads->is_gone && (held || !are_clear(threads)));
+	threads->is_watching = false;
+	threads->caller = 0;
+	for (size_t i = 0; i < threads->count; i++)
+		if (threads->all[i].is_held)
+			attach_threads_go(threads, &threads->all[i]);
+	for (int i = 0; i < RELEASE_MS && is_any_asked(threads) && !threads->is_gone; i++)
+		(void)attach_threads_wait(threads, LOOK_MS);
 	free(threads->all);
 	if (threads->memory >= 0)
 		close(threads->memory);

@@ -6,6 +6,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <poll.h>
 #include <pthread.h>
@@ -94,7 +95,7 @@ static void *fork_often(void *unused)
 
 		if (child == 0) {
 			free(malloc(1000));
-			_exit(usleep(1) == 0 ? 7 : 8);
+			_exit(usleep(1) == 0 && dlopen("libm.so.6", RTLD_NOW) ? 7 : 8);
 		}
 		if (child < 0 || waitpid(child, &status, 0) != child || status != 7 << 8)
 			fail("fork");
@@ -124,10 +125,11 @@ static atomic_int holders;
 
 static int hold_loader(struct dl_phdr_info *info, size_t bytes, void *unused)
 {
+	char byte;
+
 	(void)info, (void)bytes, (void)unused;
-	while (!may_load && !ends)
-		if (usleep(PAUSE_US) != 0)
-			fail("usleep");
+	(void)!read(STDIN_FILENO, &byte, 1);
+	may_load = true;
 	return 1;
 }
 
@@ -306,6 +308,51 @@ static int sleep_alone(const char *name)
 	return 2;
 }
 
+/* --- The only thread is busy until its input ends, and never sleeps without a time limit --- */
+
+static bool has_input_ended(void)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&input, 1, 0) != 0;
+}
+
+enum { TICK_MS = 5, READS = 1000 };
+
+static bool tick(void)
+{
+	struct epoll_event event;
+	int set = epoll_create1(0);
+
+	while (!has_input_ended())
+		if (epoll_wait(set, &event, 1, TICK_MS) != 0)
+			return false;
+	return true;
+}
+
+static bool read_often(void)
+{
+	int zeros = open("/dev/zero", O_RDONLY);
+	char bytes[64];
+
+	while (!has_input_ended())
+		for (int i = 0; i < READS; i++)
+			if (read(zeros, bytes, sizeof(bytes)) != sizeof(bytes))
+				return false;
+	return true;
+}
+
+static int be_busy_alone(bool (*work)(void))
+{
+	bool is_well;
+
+	puts("ready");
+	fflush(stdout);
+	is_well = work();
+	puts(is_well ? "well" : "not well");
+	return !is_well;
+}
+
 static void prepare(void)
 {
 	struct sigaction action = { .sa_handler = count_signal, .sa_flags = SA_RESTART };
@@ -323,6 +370,10 @@ int main(int argc, char **argv)
 	void *(*worker)(void *) = NULL;
 	char byte;
 
+	if (argc > 1 && strcmp(argv[1], "ticks") == 0)
+		return be_busy_alone(tick);
+	if (argc > 1 && strcmp(argv[1], "reads") == 0)
+		return be_busy_alone(read_often);
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++)
 		if (argc > 1 && strcmp(argv[1], scenarios[i].name) == 0)
 			worker = scenarios[i].worker;
@@ -337,8 +388,10 @@ int main(int argc, char **argv)
 		(void)!write(rings[0][1], "", 1);
 	puts("ready");
 	fflush(stdout);
+	while (worker == wait_for_loader && !may_load)
+		usleep(PAUSE_US);
 	while (read(STDIN_FILENO, &byte, 1) > 0)
-		may_load = true;
+		;
 	ends = true;
 	if (worker == sleep_long)
 		pthread_mutex_unlock(&lock);
