@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stdio.h>
 
+#include "client.h"
 #include "visible.h"
 
 /* Of the control thread's end: then the process can be attached to again. */
@@ -15,11 +16,17 @@ enum { END_TRIES = 300, END_PAUSE_MS = 10 };
 
 static void print(const struct target *target, const char *object)
 {
-	(void)object;
+	uint64_t slots = 0, left = 0;
+
+	(void)client_number(object, "slots", &slots);
+	(void)client_number(object, "slots_left", &left);
 	for (int i = 0; i < END_TRIES && reach_has_thread(target->pid); i++)
 		(void)poll(NULL, 0, END_PAUSE_MS);
-	printf("%d %s: detached; the library stays in its memory, unused\n", (int)target->pid,
-	       visible(target->name));
+	printf("%d %s: detached, %d calls lead to libc again", (int)target->pid,
+	       visible(target->name), (int)slots);
+	if (left > 0)
+		printf("; %d could not be put back, and go through wcprof", (int)left);
+	puts("; the library stays in its memory, unused");
 }
 
 int cmd_detach(struct cmd_options *options)

@@ -14,7 +14,7 @@
 #include "top_session.h"
 #include "visible.h"
 
-enum { PRIORITY = 19 };
+enum { PRIORITY = 10 }; /* the user waits for it */
 
 static _Noreturn void run(const struct top *top, const char *text, bool is_removal, int output)
 {
@@ -51,7 +51,8 @@ void top_probe(struct top *top, const char *text, bool is_removal)
 		top->prober = 0;
 		return;
 	}
-	snprintf(top->note, sizeof(top->note), "%.150s: being looked up", visible(text));
+	snprintf(top->note, sizeof(top->note), "%.150s: being %s", visible(text),
+		 is_removal ? "taken out" : "looked up");
 }
 
 /* Of several lines, the last that says something: of one probe there is one. */

@@ -384,6 +384,32 @@ static void quiet_probes(const struct top_state *state, const struct top_call_su
 	}
 }
 
+/* Narrower lines have the values rather than all percentiles. */
+enum { WIDE_CALL_COLUMNS = 110 };
+
+static int call_name_width(const struct top_state *state)
+{
+	return name_width(state) / 2 + 10;
+}
+
+static void call_line(const struct top_state *state, const struct top_call_sum *sum,
+		      const char *name, double seconds, struct top_lines *lines)
+{
+	char values[TOP_LINE_BYTES / 2], middle[32] = "", rate[16], p50[16], p95[16], p99[16],
+					 max[16];
+	int wide = call_name_width(state);
+
+	if (state->columns >= WIDE_CALL_COLUMNS)
+		snprintf(middle, sizeof(middle), " %9s %9s",
+			 top_time_text((double)sum->p50_ns, p50),
+			 top_time_text((double)sum->p95_ns, p95));
+	top_values_text(state, sum->slowest, values, sizeof(values));
+	top_line_add(lines, TOP_PLAIN, "%-*.*s %8s%s %9s %9s %s", wide, wide, name,
+		     top_rate_text((double)sum->count / seconds, rate), middle,
+		     top_time_text((double)sum->p99_ns, p99),
+		     top_time_text((double)sum->most_ns, max), values);
+}
+
 void top_table_probes(const struct top_state *state, size_t most, struct top_lines *lines)
 {
 	double seconds = top_view_seconds(state->sums, state->view, state->now_ns);
@@ -391,25 +417,19 @@ void top_table_probes(const struct top_state *state, size_t most, struct top_lin
 	struct top_call_sum *sums =
 		top_calls_list(&state->sums->calls,
 			       top_view_since_ns(state->sums, state->view, state->now_ns), &count);
-	int wide = name_width(state) / 2 + 10;
+	bool is_wide = state->columns >= WIDE_CALL_COLUMNS;
+	int wide = call_name_width(state);
 
-	top_line_add(lines, TOP_HEADING, "%-*s %8s %9s %9s %9s %9s %s", wide, "CALL", "PER S",
-		     "P50", "P95", "P99", "MAX", "VALUES OF THE SLOWEST");
+	top_line_add(lines, TOP_HEADING, "%-*s %8s%s %9s %9s %s", wide, "CALL", "PER S",
+		     is_wide ? "       P50       P95" : "", "P99", "MAX", "VALUES OF THE SLOWEST");
 	for (size_t i = 0; sums && i < count && shown < most; i++) {
-		char name[TOP_LABEL_BYTES], values[TOP_LINE_BYTES / 2];
-		char rate[16], p50[16], p95[16], p99[16], max[16];
+		char name[TOP_LABEL_BYTES];
 
 		top_labels_string(state->labels, sums[i].name, name, sizeof(name));
 		if (!top_is_wanted(state, name))
 			continue;
 		shown++;
-		top_values_text(state, sums[i].slowest, values, sizeof(values));
-		top_line_add(lines, TOP_PLAIN, "%-*.*s %8s %9s %9s %9s %9s %s", wide, wide, name,
-			     top_rate_text((double)sums[i].count / seconds, rate),
-			     top_time_text((double)sums[i].p50_ns, p50),
-			     top_time_text((double)sums[i].p95_ns, p95),
-			     top_time_text((double)sums[i].p99_ns, p99),
-			     top_time_text((double)sums[i].most_ns, max), values);
+		call_line(state, &sums[i], name, seconds, lines);
 	}
 	if (sums)
 		quiet_probes(state, sums, count, lines);

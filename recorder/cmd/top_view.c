@@ -166,7 +166,8 @@ void top_view_head(const struct top_state *state, struct top_lines *lines)
 					      : ", frozen",
 		     state->has_ended ? ", has ended" : "");
 	if (latencies.count)
-		top_line_add(lines, TOP_PLAIN, "%s requests/s: p50 %s, p99 %s, max %s",
+		top_line_add(lines, TOP_PLAIN,
+			     "%s requests/s, from read to write: p50 %s, p99 %s, max %s",
 			     top_rate_text(latencies.per_second, rate),
 			     top_time_text(latencies.p50_ns, p50),
 			     top_time_text(latencies.p99_ns, p99),
