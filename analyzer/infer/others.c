@@ -3,7 +3,8 @@
  * Finds what other programs used of the CPUs; others.h has the contract.
  *
  * Method. The idle time is that of one recorded process, the one that tells of the longest time.
- * From one look at it to the next the CPUs were busy for the rest. Recorded threads used a part of
+ * From one look at it to the next the CPUs were busy for the rest. Before the first look they were
+ * as busy as after it. Recorded threads used a part of
  * that, which their samples tell; others used the remainder. Each look is off by a tick of the
  * kernel's clock for a CPU at most. So the remainder by a look is no more than that by any later
  * one, less these ticks.
@@ -98,6 +99,15 @@ static uint32_t count_strangers(const struct others *others)
 	return (uint32_t)ceil(most);
 }
 
+/* The recording begins with its first op; `most_ns`: but no later than this. */
+static uint64_t first_op_ns(const struct recording *rec, uint64_t most_ns)
+{
+	for (size_t i = 0; i < rec->op_count; i++)
+		if (rec->ops[i].start_ns < most_ns)
+			most_ns = rec->ops[i].start_ns;
+	return most_ns;
+}
+
 void others_find(struct others *others, const struct recording *rec, const uint64_t *startup_ns,
 		 double cpus)
 {
@@ -111,7 +121,7 @@ void others_find(struct others *others, const struct recording *rec, const uint6
 	take_own_away(used_by_ns, &looks, cpus);
 	others->is_known = true;
 	others->pressure = 1;
-	others->start_ns = looks.looks[0].at_ns;
+	others->start_ns = first_op_ns(rec, looks.looks[0].at_ns);
 	others->window_count = looks.count - 1;
 	others->windows = memory_new(others->window_count, sizeof(*others->windows));
 	for (size_t i = 0; i < others->window_count; i++) {
