@@ -4,10 +4,10 @@
  *
  * Method. The idle time is that of one recorded process, the one that tells of the longest time.
  * From one look at it to the next the CPUs were busy for the rest. Before the first look they were
- * as busy as after it. Recorded threads used a part of
- * that, which their samples tell; others used the remainder. Each look is off by a tick of the
- * kernel's clock for a CPU at most. So the remainder by a look is no more than that by any later
- * one, less these ticks.
+ * as busy as after it. Recorded threads used a part of that, which their samples tell; others used
+ * the remainder. Each look is off by a tick of the kernel's clock for a CPU at most. So the
+ * remainder by a look is no more than that by any later one. These ticks are taken from the whole,
+ * of each time its part.
  *
  * One thread.
  */
@@ -81,12 +81,16 @@ static void take_own_away(double *own_ns, const struct looks *looks, double cpus
 	for (size_t i = looks->count; i-- > 0;) {
 		double all_ns = cpus * (double)(first[i].at_ns - first->at_ns);
 		double idle_ns = (double)first[i].idle_ns - (double)first->idle_ns;
-		double left_ns =
-			all_ns - idle_ns - (own_ns[i] - own_before_ns) - LOOK_ERROR_NS * cpus;
+		double left_ns = all_ns - idle_ns - (own_ns[i] - own_before_ns);
 
 		least_ns = fmax(fmin(least_ns, left_ns), 0);
 		own_ns[i] = least_ns;
 	}
+	double used_ns = own_ns[looks->count - 1];
+	double surely_ns = fmax(used_ns - LOOK_ERROR_NS * cpus, 0);
+
+	for (size_t i = 0; i < looks->count && used_ns > 0; i++)
+		own_ns[i] *= surely_ns / used_ns;
 }
 
 /* One uses a CPU at most. */

@@ -72,7 +72,7 @@ START_TEST(others_used_what_is_left)
 }
 END_TEST
 
-/* When it was: less the clock's error, which comes first. */
+/* When it was, less the clock's error of 20 of 180 ms. */
 START_TEST(windows_have_what_was_used_in_them)
 {
 	static const unsigned used_ms[LOOKS - 1] = { 0, 0, 120, 0, 0, 0, 60, 0, 0, 0 };
@@ -82,11 +82,32 @@ START_TEST(windows_have_what_was_used_in_them)
 	record(&rec, 0.5, used_ms);
 	others_find(&others, &rec, startup_ns, 2);
 	for (size_t i = 0; i < LOOKS - 1; i++) {
-		double expected = i == 2 ? 1.0 : used_ms[i] / 100.0;
+		double expected = used_ms[i] / 100.0 * 160 / 180;
 
 		ck_assert_uint_eq(others.windows[i].end_ns, (i + 1) * LOOK_MS * MS);
 		ck_assert_double_eq_tol(others.windows[i].cpus, expected, 1e-6);
 	}
+	others_free(&others);
+}
+END_TEST
+
+/* The recording began before it. */
+START_TEST(before_the_first_look_all_was_as_after_it)
+{
+	static const unsigned used_ms[LOOKS - 1] = { 100, 100, 100, 100, 100,
+						     100, 100, 100, 100, 100 };
+	struct rec_op ops[] = { { .start_ns = 9 * MS }, { .start_ns = 3 * MS } };
+	struct recording rec;
+	struct others others;
+
+	record(&rec, 0.5, used_ms);
+	rec.ops = ops;
+	rec.op_count = 2;
+	for (size_t i = 0; i < rec.idle_count; i++)
+		idles[i].at_ns += 50 * MS;
+	others_find(&others, &rec, startup_ns, 2);
+	ck_assert_uint_eq(others.start_ns, 3 * MS);
+	ck_assert_uint_eq(others.windows[0].end_ns, (LOOK_MS + 50) * MS);
 	others_free(&others);
 }
 END_TEST
@@ -169,6 +190,7 @@ SUITE()
 {
 	TEST(others_used_what_is_left);
 	TEST(windows_have_what_was_used_in_them);
+	TEST(before_the_first_look_all_was_as_after_it);
 	TEST(each_stranger_has_what_the_ones_before_left);
 	TEST(starts_are_no_use_of_others);
 	TEST(threads_of_one_machine_count);
