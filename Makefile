@@ -100,7 +100,7 @@ install: all ## into PREFIX (/usr/local), below DESTDIR
 	sed 's|@PREFIX@|$(PREFIX)|;s|@VERSION@|$(VERSION)|' recorder/wcprof.pc.in \
 	  >$(DESTDIR)$(PREFIX)/share/pkgconfig/wcprof.pc
 	install -d $(DESTDIR)$(PREFIX)/share/wcprof
-	install -m 644 $(wildcard analyzer/rows/*.sql) $(DESTDIR)$(PREFIX)/share/wcprof
+	install -m 644 $(wildcard analyzer/rows/*.sql recorder/cmd/*.yml) $(DESTDIR)$(PREFIX)/share/wcprof
 	install -m 644 recorder/cmd/wcprof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wcprof
 	$(if $(HAS_CURL),$(install-agent))
 	$(if $(MANUALS),install -m 644 $(MANUALS) $(DESTDIR)$(PREFIX)/share/man/man1)

@@ -15,6 +15,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,14 +31,17 @@ struct place {
 	size_t line;
 };
 
-static bool refuse(const struct place *at, const char *format, const char *text)
+static bool refuse(const struct place *at, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static bool refuse(const struct place *at, const char *format, ...)
 {
 	char what[2 * LINE_BYTES];
+	va_list arguments;
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	snprintf(what, sizeof(what), format, text);
-#pragma GCC diagnostic pop
+	va_start(arguments, format);
+	vsnprintf(what, sizeof(what), format, arguments);
+	va_end(arguments);
 	cmd_fail("%s:%zu: %s", at->path, at->line, what);
 	return false;
 }
@@ -175,7 +179,7 @@ static bool take_limit(const struct place *at, char *text, struct ci_limit *limi
 	limit->text = strdup(text);
 	limit->line = at->line;
 	if (!limit->text)
-		return refuse(at, "%s", "no memory");
+		return refuse(at, "no memory");
 	limit->is_optional = take_optional(text);
 	if (!*sign)
 		return refuse(at, "\"%s\" has no <, <=, > or >=", text);
@@ -197,10 +201,10 @@ static bool take_line(struct ci_plan *plan, const struct place *at, char *text)
 	if (!*text)
 		return true;
 	if (plan->limit_count == LIMITS_MAX)
-		return refuse(at, "%s", "there are too many lines");
+		return refuse(at, "there are too many lines");
 	grown = realloc(plan->limits, (plan->limit_count + 1) * sizeof(*plan->limits));
 	if (!grown)
-		return refuse(at, "%s", "no memory");
+		return refuse(at, "no memory");
 	plan->limits = grown;
 	is_taken = take_limit(at, text, &limit);
 	plan->limits[plan->limit_count++] = limit;
@@ -221,9 +225,8 @@ bool ci_budget_read(struct ci_plan *plan, const char *path)
 	plan->budget = path;
 	while (is_read && fgets(text, sizeof(text), file)) {
 		at.line++;
-		is_read = strchr(text, '\n') || feof(file)
-				  ? take_line(plan, &at, text)
-				  : refuse(&at, "%s", "the line is too long");
+		is_read = strchr(text, '\n') || feof(file) ? take_line(plan, &at, text)
+							   : refuse(&at, "the line is too long");
 	}
 	if (is_read && ferror(file))
 		is_read = cmd_fail("%s: %s", path, strerror(errno)) == CMD_DONE;

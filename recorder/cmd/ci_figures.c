@@ -171,10 +171,10 @@ void ci_figure_words(const struct ci_figure *figure, bool are_requests, char to[
 					     [CI_MAKESPAN] = "time of the run",
 					     [CI_P50] = "median request",
 					     [CI_P99] = "99th percentile of requests" };
-	static const char *const named[] = { [CI_COUNT] = "number of %.60s%s",
-					     [CI_CPU] = "CPU time of %.60s%s",
-					     [CI_WAIT] = "waiting for %.60s%s",
-					     [CI_TIME] = "time in %.60s%s" };
+	static const char *const named[] = { [CI_COUNT] = "number of",
+					     [CI_CPU] = "CPU time of",
+					     [CI_WAIT] = "waiting for",
+					     [CI_TIME] = "time in" };
 	const char *unit = are_requests && figure->per != CI_PER_RUN ? " per request" : " per run";
 
 	if (figure->what == CI_MAKESPAN || figure->what == CI_P50 || figure->what == CI_P99)
@@ -182,8 +182,5 @@ void ci_figure_words(const struct ci_figure *figure, bool are_requests, char to[
 	else if (!figure->name)
 		snprintf(to, 128, "%s%s", whole[figure->what], unit);
 	else
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		snprintf(to, 128, named[figure->what], figure->name, unit);
-#pragma GCC diagnostic pop
+		snprintf(to, 128, "%s %.60s%s", named[figure->what], figure->name, unit);
 }

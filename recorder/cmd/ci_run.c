@@ -143,13 +143,25 @@ static enum ci_verdict store(const struct ci_plan *plan, const char *directory)
 
 /* --- One run ---------------------------------------------------------------------------------- */
 
-/* As a shell does it; one is only needed for more than words. */
+/* Whether it is more than a program's name and arguments. */
+static bool is_of_shell(const char *command)
+{
+	static const char *const words[] = { "exec", "cd", "eval", "export", "ulimit", "umask" };
+	size_t blanks = strspn(command, " \t"), length = strcspn(command + blanks, " \t");
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strlen(words[i]) == length && strncmp(words[i], command + blanks, length) == 0)
+			return true;
+	return strpbrk(command, "|&;<>()$`\\\"'*?[]#~={}!\n") != NULL;
+}
+
+/* As a shell does it; one is only needed for what is its own. */
 static void put_words(char *command, char **words, size_t used)
 {
 	static char shell[] = "/bin/sh", option[] = "-c";
 	size_t first = used;
 
-	if (!strpbrk(command, "|&;<>()$`\\\"'*?[]#~={}!\n")) {
+	if (!is_of_shell(command)) {
 		for (char *at = strtok(command, " \t"); at && used < WORDS_MAX;
 		     at = strtok(NULL, " \t"))
 			words[used++] = at;
@@ -276,15 +288,23 @@ static void interrupted(int number)
 	is_interrupted = number;
 }
 
-static void take_interrupts(void)
-{
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-	const struct sigaction action = { .sa_handler = interrupted };
-	struct sigaction before;
+enum { SIGNALS = 3 };
+static const int signals[SIGNALS] = { SIGINT, SIGTERM, SIGHUP };
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-			sigaction(numbers[i], &action, NULL);
+/* Those that are ignored stay so. */
+static void take_interrupts(struct sigaction before[SIGNALS])
+{
+	const struct sigaction action = { .sa_handler = interrupted };
+
+	for (int i = 0; i < SIGNALS; i++)
+		if (sigaction(signals[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+}
+
+static void leave_interrupts(const struct sigaction before[SIGNALS])
+{
+	for (int i = 0; i < SIGNALS; i++)
+		sigaction(signals[i], &before[i], NULL);
 }
 
 static size_t count_missing(const char *directory, size_t pairs)
@@ -317,17 +337,19 @@ enum ci_verdict ci_run_pairs(const struct ci_plan *plan, const char *directory, 
 	const struct cmd_options says = { .quiet = plan->options.quiet };
 	size_t missing = count_missing(directory, pairs), done = 0, before;
 	double begun_s = now_s();
+	struct sigaction actions[SIGNALS];
+	enum ci_verdict result = CI_PASSED;
 
-	take_interrupts();
-	for (size_t pair = 1; pair <= pairs; pair++) {
+	take_interrupts(actions);
+	for (size_t pair = 1; pair <= pairs && result == CI_PASSED; pair++) {
 		before = done;
-		if (run_pair(plan, directory, pair, &done) != CI_PASSED)
-			return CI_CANNOT_TELL;
-		if (done > before)
+		result = run_pair(plan, directory, pair, &done);
+		if (done > before && result == CI_PASSED)
 			cmd_say(&says, "pair %zu of %zu; %.0f s left", pair, pairs,
 				(now_s() - begun_s) / (double)done * (double)(missing - done));
 	}
-	return CI_PASSED;
+	leave_interrupts(actions);
+	return result;
 }
 
 enum ci_verdict ci_run(struct ci_plan *plan)

@@ -18,7 +18,8 @@ _wcprof() {
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)) || { ((COMP_CWORD == 2)) && [[ $command == help ]]; }; then
 		COMPREPLY=($(compgen -W "$(wcprof help 2>/dev/null | sed -nE 's/^  ([a-z]+) .*/\1/p') help" -- "$word"))
-	elif [[ $before == -o || $before == --output || $before == --budget || $before == --junit ]]; then
+	elif [[ $before == -o || $before == --output || $before == -b || $before == --budget ||
+		$before == --junit ]]; then
 		COMPREPLY=($(compgen -f -- "$word"))
 	elif [[ $word == -* ]]; then
 		COMPREPLY=($(compgen -W "$(_wcprof_words "$command")" -- "$word"))

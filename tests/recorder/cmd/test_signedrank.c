@@ -92,13 +92,14 @@ END_TEST
  * means on either side is the border. */
 START_TEST(the_interval_is_that_of_the_tables)
 {
-	const double differences[] = { 0, 100, 200, 300, 400, 500, 600, 700, 800, 900 };
+	const double differences[] = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512 };
 	struct signed_rank result;
 
 	ck_assert(signed_rank_test(differences, 10, &result));
-	/* 0 50 100 100 150 150 200 200 200 250 | 250 */
-	ck_assert_double_eq_tol(result.low, 250, 1e-9);
-	ck_assert_double_eq_tol(result.high, 650, 1e-9);
+	/* Doubled: 2 3 4 5 6 8 9 10 12 16, then 17; 1024 768 640 576 544 528 520 516 514 513,
+	 * then 512. */
+	ck_assert_double_eq_tol(result.low, 8.5, 1e-9);
+	ck_assert_double_eq_tol(result.high, 256, 1e-9);
 }
 END_TEST
 
