@@ -4,7 +4,8 @@
  *
  * Method. Values of one class and name are put in order of how long their calls took. The slowest
  * hundredth is one group, or a twentieth of few calls; the others are the other one. Calls that had
- * not ended belong to none. One thread. n log n of values.
+ * not ended belong to none. In requests the groups are the requests': a call belongs to the last
+ * one that its thread had begun, unless that had ended. One thread. n log n of values.
  */
 #include "values.h"
 
@@ -20,7 +21,7 @@ enum { SLOW_PART = 100, SLOW_PART_OF_FEW = 20, SLOW_LEAST = 20 };
 struct seen {
 	uint32_t class;
 	uint32_t name;
-	uint64_t taken_ns;
+	uint64_t taken_ns; /* in requests: 1 in a slow one, 0 in another */
 	uint64_t value;
 	bool is_text;
 };
@@ -90,13 +91,12 @@ static size_t slow_count(size_t count)
 	return slow ? slow : 1;
 }
 
-static struct value_row row_of(struct seen *seen, size_t count)
+/* The last `slow` calls are the slow ones. */
+static struct value_row row_of(struct seen *seen, size_t count, size_t slow)
 {
-	size_t slow = slow_count(count);
 	struct value_row row = { .class = seen->class,
 				 .name = seen->name,
-				 .is_text = seen->is_text,
-				 .slow_ns = seen[count - slow].taken_ns };
+				 .is_text = seen->is_text };
 
 	for (size_t i = 0; i < count && !row.is_text; i++)
 		row.is_signed = row.is_signed || (int64_t)seen[i].value < 0;
@@ -110,6 +110,12 @@ static bool is_same(const struct seen *a, const struct seen *b)
 	return a->class == b->class && a->name == b->name && a->is_text == b->is_text;
 }
 
+static bool is_of_ended_call(const struct recording *rec, const struct rec_link *link)
+{
+	return link->kind == LINK_VALUE && link->from != NO_INDEX &&
+	       !(rec->extras && rec->extras[link->from].open);
+}
+
 /* All that belong to calls that have ended; the caller frees them. */
 static struct seen *seen_find(const struct recording *rec, const struct class_table *classes,
 			      size_t *count)
@@ -120,8 +126,7 @@ static struct seen *seen_find(const struct recording *rec, const struct class_ta
 	for (size_t i = 0; i < rec->link_count; i++) {
 		const struct rec_link *link = &rec->links[i];
 
-		if (link->kind != LINK_VALUE || link->from == NO_INDEX ||
-		    (rec->extras && rec->extras[link->from].open))
+		if (!is_of_ended_call(rec, link))
 			continue;
 		const struct rec_op *op = &rec->ops[link->from];
 
@@ -134,6 +139,12 @@ static struct seen *seen_find(const struct recording *rec, const struct class_ta
 	return seen;
 }
 
+static struct value_row *add_row(struct value_table *table, size_t *room)
+{
+	table->rows = memory_grow(table->rows, room, table->count + 1, sizeof(*table->rows));
+	return &table->rows[table->count++];
+}
+
 void value_table_build(struct value_table *table, const struct recording *rec,
 		       const struct class_table *classes)
 {
@@ -144,9 +155,78 @@ void value_table_build(struct value_table *table, const struct recording *rec,
 	for (size_t from = 0, to; from < count; from = to) {
 		for (to = from; to < count && is_same(&seen[to], &seen[from]);)
 			to++;
-		table->rows =
-			memory_grow(table->rows, &room, table->count + 1, sizeof(*table->rows));
-		table->rows[table->count++] = row_of(seen + from, to - from);
+		size_t slow = slow_count(to - from);
+		uint64_t slow_ns = seen[to - slow].taken_ns;
+		struct value_row *row = add_row(table, &room);
+
+		*row = row_of(seen + from, to - from, slow);
+		row->slow_ns = slow_ns;
+	}
+	free(seen);
+}
+
+/* --- In requests ------------------------------------------------------------------------------ */
+
+static int compare_requests(const void *left, const void *right)
+{
+	const struct value_request *a = left, *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+/* The request that a call belongs to; NULL: to none. */
+static const struct value_request *request_of(const struct value_request *requests, size_t count,
+					      const struct rec_op *op)
+{
+	const struct value_request wanted = { .thread = op->thread, .start_ns = op->start_ns };
+	size_t from = 0, to = count;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (compare_requests(&requests[middle], &wanted) <= 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	if (from == 0 || requests[from - 1].thread != op->thread ||
+	    requests[from - 1].end_ns < op->end_ns)
+		return NULL;
+	return &requests[from - 1];
+}
+
+void value_table_build_in(struct value_table *table, const struct recording *rec,
+			  const struct class_table *classes, struct value_request *requests,
+			  size_t request_count)
+{
+	struct seen *seen = memory_new(rec->link_count, sizeof(*seen));
+	size_t count = 0, room = 0;
+
+	if (request_count)
+		qsort(requests, request_count, sizeof(*requests), compare_requests);
+	for (size_t i = 0; i < rec->link_count; i++) {
+		const struct rec_link *link = &rec->links[i];
+
+		if (!is_of_ended_call(rec, link))
+			continue;
+		const struct value_request *request =
+			request_of(requests, request_count, &rec->ops[link->from]);
+
+		if (request)
+			seen[count++] =
+				(struct seen){ classes->of_op[link->from], link->ident,
+					       request->is_slow, link->result, link->is_text };
+	}
+	if (count)
+		qsort(seen, count, sizeof(*seen), compare_seen);
+	*table = (struct value_table){ NULL, 0 };
+	for (size_t from = 0, to, slow; from < count; from = to) {
+		slow = 0;
+		for (to = from; to < count && is_same(&seen[to], &seen[from]); to++)
+			slow += seen[to].taken_ns;
+		*add_row(table, &room) = row_of(seen + from, to - from, slow);
 	}
 	free(seen);
 }

@@ -27,12 +27,23 @@ struct value_row {
 	struct value_range usual, slow;
 };
 
+/* A request, on the thread that serves it. */
+struct value_request {
+	uint32_t thread;
+	uint64_t start_ns, end_ns;
+	bool is_slow;
+};
+
 struct value_table {
 	struct value_row *rows; /* by class, then name */
 	size_t count;
 };
 
 void value_table_build(struct value_table *, const struct recording *, const struct class_table *);
+/* Of calls in requests alone: those in slow ones beside those in the others. `slow_ns` is 0.
+ * Requests are put in order. */
+void value_table_build_in(struct value_table *, const struct recording *,
+			  const struct class_table *, struct value_request *requests, size_t count);
 void value_table_free(struct value_table *);
 
 #endif

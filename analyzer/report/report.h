@@ -50,6 +50,11 @@ size_t report_repeated(const struct analysis *analysis, size_t row, const char *
 const char *report_name_of_repeated(const struct analysis *analysis, size_t row, char *text,
 				    size_t text_bytes);
 
+struct value_row;
+struct value_range;
+/* As a cell: "12 (3..900)", or "\"GET\" (17 of 20)". */
+void report_value_range(const struct analysis *analysis, struct emit *emit,
+			const struct value_row *row, const struct value_range *range);
 /* In place of a table of answers that would mislead: why, and what to do. */
 void report_withheld(const struct analysis *analysis, struct emit *emit);
 

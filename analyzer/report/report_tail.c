@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "activities.h"
+#include "base/memory.h"
+#include "measure/values.h"
 #include "report.h"
 #include "slowest.h"
 #include "tailed.h"
@@ -210,6 +212,52 @@ static void emit_numbers(const struct analysis *analysis, const struct tail *tai
 	free(answer);
 }
 
+static struct value_request *list_requests(const struct analysis *analysis,
+					   const struct tailed *tailed)
+{
+	struct value_request *list = memory_new(tailed->tail.count, sizeof(*list));
+	for (size_t i = 0; i < tailed->tail.count; i++) {
+		const struct request *request =
+			&analysis->script.requests.requests[tailed->requests[i]];
+		list[i] =
+			(struct value_request){ request->thread, request->start_ns, request->end_ns,
+						request->taken_ns >= tailed->tail.tail_least_ns };
+	}
+	return list;
+}
+
+/* Which argument makes a request slow, where functions were probed. */
+static void emit_values(const struct analysis *analysis, const struct tailed *tailed,
+			struct emit *emit)
+{
+	static const struct emit_column columns[] = {
+		{ .key = "class", .head = "probed function", .is_flexible = true },
+		{ .key = "name", .head = "value" },
+		{ .key = "slow", .head = "in slow requests: median (range)" },
+		{ .key = "usual", .head = "in the others" },
+	};
+	struct value_request *requests = list_requests(analysis, tailed);
+	struct value_table table;
+	value_table_build_in(&table, analysis->recording, &analysis->classes, requests,
+			     tailed->tail.count);
+	if (table.count)
+		emit_table_begin(emit, "tail_values", EMIT_OBJECTS, columns,
+				 sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < table.count; i++) {
+		const struct value_row *row = &table.rows[i];
+		emit_row_begin(emit);
+		emit_cell_text(emit, facts_class_name(analysis, row->class));
+		emit_cell_text(emit, analysis->recording->strings[row->name]);
+		report_value_range(analysis, emit, row, &row->slow);
+		report_value_range(analysis, emit, row, &row->usual);
+		emit_row_end(emit);
+	}
+	if (table.count)
+		emit_table_end(emit);
+	value_table_free(&table);
+	free(requests);
+}
+
 void report_tail(const struct analysis *analysis, struct emit *emit)
 {
 	bool is_text = emit->format == EMIT_TEXT;
@@ -225,5 +273,7 @@ void report_tail(const struct analysis *analysis, struct emit *emit)
 		emit_parts(analysis, &tailed.tail, emit);
 		emit_examples(analysis, &tailed, emit);
 	}
+	if (tailed.tail.state == TAIL_KNOWN)
+		emit_values(analysis, &tailed, emit);
 	tailed_free(&tailed);
 }

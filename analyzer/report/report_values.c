@@ -9,9 +9,8 @@
 
 enum { TEXT_BYTES = 160 };
 
-/* "12 (3..900)", or "\"GET\" (17 of 20)" */
-static void emit_range(const struct analysis *analysis, struct emit *emit,
-		       const struct value_row *row, const struct value_range *range)
+void report_value_range(const struct analysis *analysis, struct emit *emit,
+			const struct value_row *row, const struct value_range *range)
 {
 	char text[TEXT_BYTES] = "-";
 
@@ -55,8 +54,8 @@ void report_values(const struct analysis *analysis, struct emit *emit)
 		emit_cell_text(emit, analysis->recording->strings[row->name]);
 		emit_cell_count(emit, row->usual.count + row->slow.count);
 		emit_cell_ns(emit, (double)row->slow_ns);
-		emit_range(analysis, emit, row, &row->slow);
-		emit_range(analysis, emit, row, &row->usual);
+		report_value_range(analysis, emit, row, &row->slow);
+		report_value_range(analysis, emit, row, &row->usual);
 		emit_row_end(emit);
 	}
 	emit_table_end(emit);

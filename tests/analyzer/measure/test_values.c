@@ -87,8 +87,37 @@ START_TEST(calls_that_go_on_are_left_out)
 }
 END_TEST
 
+/* Those of another thread, or that reach beyond a request, belong to none. */
+START_TEST(values_are_those_of_slow_requests)
+{
+	struct value_request requests[] = { { 0, 200000000, 300000000, true },
+					    { 0, 0, 100000000, false },
+					    { 1, 0, 900000000, true } };
+	struct sketch sketch;
+	struct value_table table;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "t", 0, 1000);
+	call(&sketch, "depth", 10, 5, 1, false);
+	call(&sketch, "depth", 20, 50, 2, false);
+	call(&sketch, "depth", 90, 20, 3, false);
+	call(&sketch, "depth", 210, 1, 900, false);
+	call(&sketch, "depth", 400, 1, 4, false);
+	sketch_end(&sketch);
+	value_table_build_in(&table, &sketch.rec, &sketch.classes, requests, 3);
+	ck_assert_uint_eq(table.count, 1);
+	ck_assert_uint_eq(table.rows[0].slow.count, 1);
+	ck_assert_uint_eq(table.rows[0].slow.least, 900);
+	ck_assert_uint_eq(table.rows[0].usual.count, 2);
+	ck_assert_uint_eq(table.rows[0].usual.most, 2);
+	value_table_free(&table);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(slow_calls_are_apart);
 	TEST(calls_that_go_on_are_left_out);
+	TEST(values_are_those_of_slow_requests);
 }
