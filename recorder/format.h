@@ -165,7 +165,7 @@ enum {
 	ROSTER_SLOTS = 4096,
 	SLOT_ENTRIES = 24,
 	SLOT_BASES = 256,
-	SLOT_BYTES = 2496 + 2 * SLOT_BASES,
+	SLOT_BYTES = 2688 + 2 * SLOT_BASES,
 	STRINGS_MAX = 65536,
 	STRING_BUCKETS = 131072,
 	STRING_BYTES_MAX = 1023,
@@ -314,8 +314,7 @@ struct slot {
 	uint64_t stack_top;
 	uint64_t delay_ns; /* waited for a CPU, as of late, 0 = not known; drainer writes */
 	/* When its process ended, or recording was turned off last, 0 = neither (mark.h). */
-	uint64_t last_ticks;
-	uint64_t last_cpu_ns;
+	uint64_t last_ticks, last_cpu_ns;
 	uint32_t opening;              /* of its entries but for [0] and attachments (opening.h) */
 	uint32_t chunk_from;           /* as many records had others written to its chunk */
 	struct thread_context context; /* its thread's (context.h) */
@@ -324,6 +323,7 @@ struct slot {
 	char name[16];                    /* as of its registration */
 	struct open_entry found;          /* a call it was in when recording began (census.h) */
 	uint16_t bases[SLOT_BASES];       /* of its chunk; its thread's (packed.h) */
+	struct clock_place clock_places[CLOCK_PLACES];        /* its thread's (clockreads.h) */
 	_Alignas(64) struct open_entry entries[SLOT_ENTRIES]; /* [0] is the thread's op */
 };
 _Static_assert(sizeof(struct slot) == SLOT_BYTES, "slots lie at fixed offsets");

@@ -245,6 +245,10 @@ void thread_begin(uint64_t announced, uint64_t parent_op, const void *start_rout
 		  const void *stack_top) HIDDEN;
 void thread_end(void) HIDDEN;
 
+/* The calling thread has asked for the time, and its call returns to `pc`. Any time; not between
+ * self_enter() and self_leave(). */
+void clock_read_note(const void *pc) HIDDEN;
+
 /* The number by which the recording knows this thread. */
 uint32_t thread_index(const struct self *) HIDDEN;
 

@@ -35,6 +35,7 @@ struct slot *roster_claim(struct arena *arena, uint32_t thread, uint32_t tid, ui
 	store_relaxed(&slot->delay_ns, 0);
 	store_relaxed(&slot->last_ticks, 0);
 	slot->context = (struct thread_context){ 0 };
+	memset(slot->clock_places, 0, sizeof(slot->clock_places));
 	store_relaxed(&slot->op, op);
 	/* Pairs with the drainer's load: a slot with a thread has the rest. */
 	store_release(&slot->thread, thread);

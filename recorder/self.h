@@ -43,6 +43,8 @@ struct self {
 	const void *busy_frame; /* where it entered */
 	const void *stack_top;
 	const void *routine;   /* start routine */
+	const void *asked_pc;  /* it asked for the time before it had a slot (clockreads.h) */
+	uint64_t asked_ticks;  /* when; 0 = it did not */
 	uint64_t marked_ticks; /* when its CPU time was recorded last */
 	uint64_t announced;    /* op id that its creator gave it */
 	uint64_t announced_parent;

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "clockplaces.h"
+
 /* Counts of the kernel's for a process (usage.h). */
 struct usage {
 	uint64_t cpu_ns;
