@@ -76,7 +76,7 @@ static void add_piece(void *context, const struct trace_piece *piece)
 			cause.class = script->scopes.scopes[step->arg].leaf;
 		if (operand == OPERAND_WAIT)
 			cause.wait = step->arg;
-		if (step->type == STEP_UNTIL)
+		if (step->type == STEP_UNTIL || step->type == STEP_TIMED)
 			return;
 		if (cause.wait != NO_INDEX)
 			cause.class =

@@ -145,7 +145,7 @@ static void deal_out(const struct recording *rec, struct moment *moments, size_t
 	for (size_t i = 0; i < rec->link_count; i++) {
 		const struct rec_link *link = &rec->links[i];
 
-		if (link->thread == NO_INDEX)
+		if (link->thread == NO_INDEX || link->kind == LINK_CLOCK)
 			continue;
 		if (moments)
 			moments[next[link->thread]] = moment_of(link->at_ns, i, MOMENT_LINK, i);

@@ -41,7 +41,8 @@ struct timeline {
 	size_t thread_count;
 };
 
-/* Containers (ops of kind process, thread, exec) have no moments. */
+/* Containers (ops of kind process, thread, exec) have no moments, nor has asking for the time: that
+ * is nothing to others. */
 void timeline_build(struct timeline *, const struct recording *);
 void timeline_free(struct timeline *);
 bool timeline_is_valid(const struct timeline *, const struct recording *);

@@ -177,6 +177,10 @@ static inline __attribute__((always_inline)) const struct step *run_steps(struct
 		} else if (step->type == STEP_UNTIL) {
 			player->beat_ns += (uint64_t)((double)step->ns * sim->factor[step->arg]);
 			now_ns = player->beat_ns > now_ns ? player->beat_ns : now_ns;
+		} else if (step->type == STEP_TIMED) {
+			now_ns = timed_until_ns(sim, step, now_ns);
+		} else if (step->type == STEP_TIMING) {
+			sim->timing_ns[step->arg] = now_ns;
 		} else if (step->type == STEP_SCHEDULE) {
 			player->beat_ns = now_ns;
 		} else if (step->type == STEP_STAMP) {

@@ -202,8 +202,9 @@ struct simulation {
 	/* actors on CPUs, when there are more actors than those: one of the two */
 	struct crowd crowd;
 	struct runqueues queues;
-	uint64_t *stamp_ns; /* by stamp: when it came by, UINT64_MAX = it did not */
-	uint64_t *taken_ns; /* room for what each request took */
+	uint64_t *stamp_ns;  /* by stamp: when it came by, UINT64_MAX = it did not */
+	uint64_t *timing_ns; /* by loop that ends by the clock: when its time began, the same */
+	uint64_t *taken_ns;  /* room for what each request took */
 	bool is_crowded;
 	bool is_fair;        /* a lock goes to the actor that has waited longest */
 	bool keeps_timeouts; /* no event cuts one short */
@@ -440,5 +441,14 @@ bool simulate_life(struct simulation *, const struct step *, uint32_t actor);
 bool simulate_retire(struct simulation *, uint32_t actor, uint64_t now_ns);
 /* On one of the CPUs, which are crowded. */
 bool simulate_run(struct simulation *, const struct step *, uint32_t actor);
+
+/* Where the thread that began the time has not come there yet, the loop is not held up. */
+static inline uint64_t timed_until_ns(const struct simulation *sim, const struct step *step,
+				      uint64_t now_ns)
+{
+	uint64_t from_ns = sim->timing_ns[step->arg];
+
+	return from_ns != UINT64_MAX && from_ns + step->ns > now_ns ? from_ns + step->ns : now_ns;
+}
 
 #endif

@@ -101,6 +101,7 @@ void simulate_reset(struct simulation *sim)
 
 	resources_clear(sim);
 	memset(sim->stamp_ns, 0xff, 2 * script->requests.count * sizeof(*sim->stamp_ns));
+	memset(sim->timing_ns, 0xff, script->clock_reads.loop_count * sizeof(*sim->timing_ns));
 	agenda_clear(&sim->agenda);
 	if (sim->has_queues)
 		queues_clear(sim);
@@ -151,6 +152,7 @@ struct simulation *simulate_new(const struct script *script, const struct machin
 	sim->listeners = memory_new(script->recording->link_count, sizeof(*sim->listeners));
 	sim->was_given = memory_new(script->recording->link_count, sizeof(*sim->was_given));
 	sim->stamp_ns = memory_new(2 * script->requests.count, sizeof(*sim->stamp_ns));
+	sim->timing_ns = memory_new(script->clock_reads.loop_count, sizeof(*sim->timing_ns));
 	sim->taken_ns = memory_new(script->requests.judged_count, sizeof(*sim->taken_ns));
 	simulate_loops_find(sim);
 	sim->is_crowded = machine_is_crowded(machine, script);
@@ -194,6 +196,7 @@ void simulate_free(struct simulation *sim)
 	free(sim->was_given);
 	simulate_loops_free(sim);
 	free(sim->stamp_ns);
+	free(sim->timing_ns);
 	free(sim->taken_ns);
 	agenda_free(&sim->agenda);
 	simulate_stalls_free(&sim->stalls);

@@ -42,6 +42,8 @@ static bool await(struct simulation *sim, const struct step *step, uint32_t acto
 		return simulate_look(sim, step, actor);
 	if (step->type == STEP_COME)
 		return simulate_come(sim, actor);
+	if (step->type == STEP_AWAIT)
+		return simulate_await(sim, step, actor);
 	return step->type == STEP_AFTER ? simulate_listen(sim, step, actor)
 					: simulate_meet(sim, step, actor);
 }
@@ -81,6 +83,7 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	case STEP_BARRIER: /* arg barrier, ns latency */
 	case STEP_LOOK:    /* arg row of looks, jump: steps to pass over if it is there */
 	case STEP_COME:    /* no operands */
+	case STEP_AWAIT:   /* arg transfer, a read; ns latency */
 		goes_on = await(sim, step, actor);
 		break;
 	case STEP_PERMIT: /* arg semaphore, ns latency; sets the next step */
@@ -95,9 +98,6 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 		break;
 	case STEP_RECEIVE: /* arg transfer, a read; ns latency; sets the next step */
 		return simulate_receive(sim, step, actor);
-	case STEP_AWAIT: /* arg transfer, a read; ns latency */
-		goes_on = simulate_await(sim, step, actor);
-		break;
 	case STEP_VISIT: /* arg visit, ns latency; sets the next step */
 		return simulate_visit(sim, step, actor);
 	case STEP_SPAWN: /* arg actor, ns latency */
@@ -112,6 +112,8 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	case STEP_FIXED:
 	case STEP_OVERRUN:
 	case STEP_UNTIL:
+	case STEP_TIMED:
+	case STEP_TIMING:
 	case STEP_SCHEDULE:
 	case STEP_STAMP:
 		assert(!"run_alone() runs steps that concern nobody else");

@@ -409,6 +409,7 @@ void checks_build(struct checks *checks, const struct analysis *analysis,
 	checks_looks(&checks->rows[CHECK_LOOKS], analysis, replayer);
 	checks_enders(&checks->rows[CHECK_ENDERS], analysis, replayer);
 	checks_stops(&checks->rows[CHECK_STOPS], analysis);
+	checks_clock(&checks->rows[CHECK_CLOCK], analysis);
 	checks_groups(&checks->rows[CHECK_GROUPS], analysis, replayer);
 	checks_unruly(&checks->rows[CHECK_UNRULY], analysis);
 	check_latency(checks, analysis);

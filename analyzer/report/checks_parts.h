@@ -47,6 +47,9 @@ void checks_enders(struct check *check, const struct analysis *analysis,
 /* checks_stops.c */
 void checks_stops(struct check *check, const struct analysis *analysis);
 
+/* checks_clock.c */
+void checks_clock(struct check *check, const struct analysis *analysis);
+
 /* checks_unruly.c */
 void checks_unruly(struct check *check, const struct analysis *analysis);
 

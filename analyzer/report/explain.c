@@ -173,6 +173,7 @@ static void add_operand(struct words *words, const struct explained *explained,
 	switch (script_contract((enum step_type)step->type)->operand) {
 	case OPERAND_NOTHING:
 	case OPERAND_VISIT: /* its read comes next */
+	case OPERAND_TIMED: /* its thread's own */
 		break;
 	case OPERAND_SCOPE:
 		add_scope(words, explained, step->arg);
@@ -222,7 +223,6 @@ static void number_format(char text[NAME_BYTES], const struct step *step, size_t
 	char duration[EMIT_DURATION_BYTES];
 	const char *before = "";
 	bool races = script_is_race((enum step_type)step->type);
-
 	emit_format_duration(duration, (double)step->ns);
 	switch (script_contract((enum step_type)step->type)->number) {
 	case NUMBER_NONE:

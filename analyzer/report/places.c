@@ -55,6 +55,8 @@ static const char *action_of(const struct step *step)
 	case STEP_FIXED:
 	case STEP_OVERRUN:
 	case STEP_UNTIL:
+	case STEP_TIMED:
+	case STEP_TIMING:
 	case STEP_SCHEDULE:
 	case STEP_RELEASE:
 	case STEP_UNSHARE:

@@ -15,6 +15,7 @@
 
 #include "infer/arrivals.h"
 #include "infer/clients.h"
+#include "infer/clockreads.h"
 #include "infer/flows.h"
 #include "infer/looks.h"
 #include "infer/loops.h"
@@ -41,6 +42,7 @@ enum step_operand {
 	OPERAND_WRITE,
 	OPERAND_ACTOR,
 	OPERAND_STAMP,
+	OPERAND_TIMED, /* a loop that ends by the clock */
 	OPERAND_LOOK,
 	OPERAND_VISIT,
 	OPERAND_WAIT /* of the recording, NO_INDEX = none of them */
@@ -208,6 +210,7 @@ struct script {
 	struct messages messages;
 	struct requests requests;
 	struct looks looks;
+	struct clock_reads clock_reads;
 	struct look_span *look_spans; /* by row of looks */
 	uint64_t lock_latency_ns;     /* median, for waits that the recording does not have */
 	uint64_t sleep_run_ns; /* CPU time that a sleep takes, on crowded CPUs; 0 = not known */

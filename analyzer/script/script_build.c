@@ -349,6 +349,7 @@ void script_build(struct script *script, const struct recording *rec,
 	script->lock_class = lock_classes(&releases, rec, classes);
 	actors_prepare(script, rec, &timeline);
 	looks_build(&script->looks, rec, classes, &timeline, &script->flows);
+	clock_reads_build(&script->clock_reads, rec, classes);
 	for (size_t i = 0; i < script->looks.lock_count; i++)
 		script->looks.locks[i].lock =
 			addresses_find(&releases.locks, NO_INDEX, script->looks.locks[i].address);
@@ -417,6 +418,7 @@ void script_free(struct script *script)
 	free(script->scope_ns);
 	free(script->unresolved_of_class_ns);
 	looks_free(&script->looks);
+	clock_reads_free(&script->clock_reads);
 	free(script->look_spans);
 	free(script->permits);
 	free(script->owed_permits);

@@ -125,6 +125,7 @@ struct gathered {
 	size_t next_adoption;
 	size_t next_mark;
 	size_t next_origin;      /* of the schedules */
+	size_t next_clock_mark;  /* of the loops that end by the clock */
 	struct script_runs runs; /* of all threads, if they were crowded */
 	struct script_places places;
 };

@@ -59,6 +59,27 @@ static void schedules_until(struct compiler *compiler, uint64_t at_ns)
 	}
 }
 
+/* Loops that end by the clock do so however fast their turns are. */
+static void clock_until(struct compiler *compiler, uint64_t at_ns)
+{
+	const struct clock_reads *reads = &compiler->script->clock_reads;
+	struct thread_state *thread = &compiler->thread;
+	size_t *next = &compiler->gathered.next_clock_mark;
+
+	for (; *next < reads->mark_count; (*next)++) {
+		const struct clock_mark *mark = &reads->marks[*next];
+
+		if (mark->thread < thread->index)
+			continue;
+		if (mark->thread > thread->index || mark->at_ns > at_ns || thread->is_skipping ||
+		    thread->is_waiting || is_in_sleep(compiler))
+			return;
+		script_pass(compiler, mark->at_ns);
+		script_emit(compiler, mark->is_end ? STEP_TIMED : STEP_TIMING, mark->loop,
+			    mark->is_end ? reads->loops[mark->loop].length_ns : 0);
+	}
+}
+
 static void pass_deadline(struct compiler *compiler, uint64_t deadline_ns)
 {
 	uint64_t beat_ns = compiler->thread.beat_ns;
@@ -290,6 +311,7 @@ static void happen(struct compiler *compiler, const struct moment *moment)
 	script_adopted_until(compiler, moment->at_ns);
 	stretches_end(compiler, moment->at_ns);
 	schedules_until(compiler, moment->at_ns);
+	clock_until(compiler, moment->at_ns);
 	script_marks_until(compiler, moment->at_ns);
 	switch (moment_type(moment)) {
 	case MOMENT_OP_BEGIN:
@@ -422,6 +444,7 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 	if (ended) {
 		script_adopted_until(compiler, op->end_ns);
 		stretches_end(compiler, op->end_ns);
+		clock_until(compiler, op->end_ns);
 		script_pass(compiler, op->end_ns);
 		stretches_end(compiler, UINT64_MAX);
 		gap_ends(compiler, NULL);

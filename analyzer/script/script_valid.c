@@ -163,6 +163,8 @@ static size_t operand_count(const struct script *script, enum step_operand opera
 		return script->looks.count;
 	case OPERAND_STAMP:
 		return 2 * script->requests.count;
+	case OPERAND_TIMED:
+		return script->clock_reads.loop_count;
 	case OPERAND_VISIT:
 		return script->loops.visit_count;
 	case OPERAND_WAIT:

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Expected: a limiter's interval is what a faster sender waits for (bucket). A thread that goes on
- * until it is told to stop takes no time of its own (stopflag, sampler). A client asks again while
- * it waits no longer than its patience (resend). Tries in vain are as many
- * as others make them (backoff, slots), and who waits for an item in its order changes (reorder).
+ * until it is told to stop takes no time of its own (stopflag, sampler). Nor does one that goes on
+ * until a time (timed). A client asks again while it waits no longer than its patience (resend).
+ * Tries in vain are as many as others make them (backoff, slots), and who waits for an item in its
+ * order changes (reorder).
  *
  * Patterns in which the clock, a flag or a limit decides how often something is done. The comment
  * above each says what decides. Not here: locks that are tried (locks.c), queues (conditions.c).
@@ -74,6 +75,31 @@ static void stopflag(void)
 	start_many(3, until_stopped);
 	work_b();
 	atomic_store(&is_over, true);
+	join_all();
+}
+
+/*
+ * timed: after a beginning (work_b), threads work (work_a, work_c under a lock) until T_M
+ * milliseconds are over. Shorter work is done more often, and the run is as long.
+ */
+static uint64_t end_ns;
+
+static void *until_late(void *unused UNUSED)
+{
+	while (now_ns() < end_ns) {
+		work_a();
+		pthread_mutex_lock(&lock_m);
+		work_c();
+		pthread_mutex_unlock(&lock_m);
+	}
+	return NULL;
+}
+
+static void timed(void)
+{
+	work_b();
+	end_ns = now_ns() + (uint64_t)count_of("T_M") * 1000 * NS_PER_US;
+	start_many(3, until_late);
 	join_all();
 }
 
@@ -353,10 +379,9 @@ static void resend(void)
 int main(int argc, char **argv)
 {
 	static const struct pattern patterns[] = {
-		{ "bucket", bucket },      { "stopflag", stopflag },
-		{ "sampler", sampler },    { "backoff", backoff },
-		{ "slots", ask_in_slots }, { "reorder", reorder },
-		{ "resend", resend },      { NULL, NULL }
+		{ "bucket", bucket },   { "stopflag", stopflag },  { "sampler", sampler },
+		{ "backoff", backoff }, { "slots", ask_in_slots }, { "reorder", reorder },
+		{ "resend", resend },   { "timed", timed },        { NULL, NULL }
 	};
 
 	return truth_main(argc, argv, patterns);
