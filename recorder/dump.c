@@ -76,7 +76,8 @@ static bool write_start(struct dump *dump)
 	text_put_literal(text, "{");
 	text_put_key_u64(text, keys.header.schema_version, SCHEMA_VERSION);
 	text_put_key_u64(text, keys.header.epoch_unix_ns, snapshot->clock.base.real_ns);
-	text_put_key_u64(text, keys.header.epoch_mono_ns, snapshot->clock.base.mono_ns);
+	text_put_key_u64(text, keys.header.epoch_mono_ns,
+			 snapshot->clock.base.mono_ns - (uint64_t)dump->arena->mono_offset_ns);
 	text_put_key_u64(text, keys.header.dumped_unix_ns,
 			 snapshot->clock.base.real_ns + dump_ns(dump, snapshot->now.ticks));
 	text_put_key_u64(text, keys.header.dropped_events, snapshot->losses);
@@ -149,6 +150,8 @@ static bool write_process(struct dump *dump)
 	put_argv(text, arena);
 	text_put_key_string(text, keys.process.host, arena->host);
 	text_put_key_string(text, keys.process.boot, arena->boot_id);
+	if (arena->network_namespace)
+		text_put_key_u64(text, keys.process.network, arena->network_namespace);
 	text_put_key_u64(text, keys.process.cpus, arena->cpus);
 	text_put_key_u64(text, keys.process.tick_ns, arena->tick_ns);
 	text_put_key_u64(text, keys.process.start_unix_ns, arena->start_unix_ns);

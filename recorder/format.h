@@ -401,7 +401,6 @@ struct arena {
 	uint64_t pid_namespace;
 	uint32_t is_kept;
 	uint32_t unused_head;
-
 	uint64_t bytes;       /* of the whole mapping */
 	uint32_t chunks_most; /* no more chunks are ever looked at; a reader's copy has its own */
 	uint32_t keep_s;      /* events older than that are in no dump; 0 = all are; settings.c */
@@ -410,6 +409,8 @@ struct arena {
 	uint64_t tick_ns;     /* of the scheduler, 0 = not known */
 	uint64_t start_ticks; /* of the process: field 22 of /proc/PID/stat */
 	uint64_t start_unix_ns;
+	int64_t mono_offset_ns;     /* of its time name space, to the machine's clock */
+	uint64_t network_namespace; /* inode of /proc/self/ns/net, 0 = unknown */
 	uint64_t session; /* the number of the wcprof record that follows; 0 = none does */
 	uint32_t generation;
 	uint32_t anonymous;       /* 1 = private memory: there is no file */
@@ -427,7 +428,6 @@ struct arena {
 	uint64_t cpu_mask[IDLE_CPUS_MAX / 64]; /* which `cpus` are */
 	char argv[4092];                       /* each argument ended by a NUL */
 	char socket[108];                      /* where this process listens, or would */
-
 	/* Written by any thread. */
 	_Alignas(4096) uint32_t thread_count; /* indexes given so far */
 	uint32_t string_count;                /* ids given so far, without id 0 */

@@ -52,11 +52,55 @@ uint64_t identity_start_ticks(void)
 	return ticks;
 }
 
-uint64_t identity_pid_namespace(void)
+static uint64_t namespace_of(const char *path)
 {
 	struct stat stat;
 
-	return SYS3(stat, "/proc/self/ns/pid", &stat, 0) == 0 ? stat.st_ino : 0;
+	return SYS3(stat, path, &stat, 0) == 0 ? stat.st_ino : 0;
+}
+
+uint64_t identity_pid_namespace(void)
+{
+	return namespace_of("/proc/self/ns/pid");
+}
+
+/* The next number of a text, behind spaces; *at goes on behind it. */
+static int64_t take_number(const char **at)
+{
+	uint64_t number = 0;
+	bool is_negative;
+	size_t digits;
+
+	*at += strspn(*at, " \t");
+	is_negative = **at == '-';
+	*at += is_negative;
+	digits = strspn(*at, "0123456789");
+	(void)text_parse_u64(*at, digits, &number);
+	*at += digits;
+	return is_negative ? -(int64_t)number : (int64_t)number;
+}
+
+int64_t identity_mono_offset_ns(const char *offsets)
+{
+	static const char name[] = "monotonic";
+	const char *at = strstr(offsets, name);
+	int64_t seconds;
+
+	if (!at)
+		return 0;
+	at += sizeof(name) - 1;
+	seconds = take_number(&at);
+	return seconds * 1000000000 + take_number(&at);
+}
+
+static void fill_namespaces(struct arena *arena)
+{
+	char offsets[128];
+
+	arena->pid_namespace = identity_pid_namespace();
+	arena->network_namespace = namespace_of("/proc/self/ns/net");
+	read_file("/proc/self/timens_offsets", offsets, sizeof(offsets));
+	arena->mono_offset_ns = identity_mono_offset_ns(offsets);
 }
 
 static void fill_cpus(struct arena *arena)
@@ -95,7 +139,7 @@ static void fill_process(struct arena *arena)
 	arena->argv_bytes =
 		(uint32_t)read_file("/proc/self/cmdline", arena->argv, sizeof(arena->argv));
 	arena->ppid = (uint32_t)sys_getppid();
-	arena->pid_namespace = identity_pid_namespace();
+	fill_namespaces(arena);
 	deployment_begin(arena);
 	fill_cpus(arena);
 	fill_tick(arena);

@@ -11,6 +11,8 @@
 uint64_t identity_start_ticks(void) HIDDEN;
 /* In which its pid counts: the inode of the name space; 0 when /proc does not tell. */
 uint64_t identity_pid_namespace(void) HIDDEN;
+/* That of the monotonic clock in a text like /proc/self/timens_offsets; 0 if it is not there. */
+int64_t identity_mono_offset_ns(const char *offsets) HIDDEN;
 /* Fills in the header's identity and the strings that everybody uses; the arena is new. */
 void identity_fill(struct arena *, const char *call_names, uint32_t call_count) HIDDEN;
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "recording/hosts.h"
 
 struct pieces {
 	const struct script *script;
@@ -25,8 +26,9 @@ struct pieces {
 /* The process of its parent is recorded. */
 static bool has_parent(const struct recording *recording, uint32_t process)
 {
-	for (size_t i = 0; i < recording->process_count; i++)
-		if (recording->processes[i].pid == recording->processes[process].ppid)
+	for (uint32_t i = 0; i < recording->process_count; i++)
+		if (hosts_are_one(recording, i, process) &&
+		    recording->processes[i].pid == recording->processes[process].ppid)
 			return true;
 	return false;
 }

@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "format.h"
+#include "recording/hosts.h"
 
 enum { UNIX_IDENT_BYTES = 32 };
 
@@ -105,6 +106,33 @@ static void strings_add(struct clients *clients, const struct doings *doings)
 	rec->string_count = count;
 }
 
+/* A client is where its server's connection is. */
+static void scopes_add(struct clients *clients, const struct doings *doings)
+{
+	struct recording *rec = &clients->recording;
+	size_t first = doings->rec->string_count + FIRST_IDENT;
+	const uint32_t *known = rec->scopes;
+
+	if (!rec->scope_count)
+		return;
+	rec->scopes = memory_new(rec->string_count, sizeof(*rec->scopes));
+	memcpy(rec->scopes, known, rec->scope_count * sizeof(*known));
+	rec->scope_count = rec->string_count;
+	for (size_t i = 0; i < doings->connection_count; i++)
+		rec->scopes[first + 2 * i] = hosts_scope_of(doings->rec, doings->ends[i].ident);
+}
+
+/* Any process of the machine where this socket is. */
+static uint32_t process_beside(const struct recording *rec, uint32_t ident)
+{
+	uint32_t process = 0;
+
+	while (process + 1 < rec->process_count &&
+	       hosts_scope_of_process(rec, process) != hosts_scope_of(rec, ident))
+		process++;
+	return process;
+}
+
 static void *longer(const void *array, size_t count, size_t more, size_t element_bytes)
 {
 	void *copy = memory_new(count + more, element_bytes);
@@ -141,7 +169,8 @@ static void peers_add(struct clients *clients, const struct doings *doings)
 			continue;
 		inodes[count++] = inode_of(ident);
 		rec->peers[rec->peer_count++] =
-			(struct rec_peer){ inode_of(ident), first_inode + i };
+			(struct rec_peer){ inode_of(ident), first_inode + i,
+					   process_beside(rec, doings->ends[i].ident) };
 	}
 	if (count)
 		qsort(inodes, count, sizeof(*inodes), compare_inodes);
@@ -242,6 +271,7 @@ void clients_record(struct clients *clients, const struct doings *doings,
 	assert(doings->connection_count);
 	clients->recording = *doings->rec;
 	strings_add(clients, doings);
+	scopes_add(clients, doings);
 	peers_add(clients, doings);
 	threads_add(clients, doings);
 	ops_add(clients, doings, classes, (uint32_t)doings->rec->string_count);
@@ -276,6 +306,8 @@ void clients_free(struct clients *clients)
 		free(clients->recording.processes);
 		free(clients->recording.strings);
 		free(clients->recording.peers);
+		if (clients->recording.scope_count)
+			free(clients->recording.scopes);
 		free(clients->classes.of_op);
 	}
 	free(clients->words);

@@ -7,6 +7,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Each machine numbers its devices, by less than that. */
+enum { DEVICE_CLOCK_SHIFT = 48 };
 
 static bool parse_mode(struct file_call *call, const char *word)
 {
@@ -80,6 +84,7 @@ static void find_locks(struct file_calls *calls, const struct recording *rec)
 		struct file_call call = call_of(rec, i);
 		if (!parse(&call, rec->strings[rec->extras[i].other_ident]))
 			continue;
+		call.device |= (uint64_t)rec->processes[call.process].clock << DEVICE_CLOCK_SHIFT;
 		call.at_ns = call.mode == MODE_NONE ? rec->ops[i].start_ns : rec->ops[i].end_ns;
 		call_add(calls, call);
 	}

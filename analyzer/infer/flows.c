@@ -374,6 +374,22 @@ static bool can_be_shared(const struct recording *rec, const struct side *side)
 	return side->unit == FLOW_BYTES ? is_pipe(rec, side) : side->unit != FLOW_SIGNALS;
 }
 
+/* The clocks of all its ends are aligned, or one. */
+static bool is_on_one_axis(const struct recording *rec, const struct side *sides, size_t count)
+{
+	uint32_t group = NO_INDEX;
+
+	for (size_t i = 0; rec->clock_count > 1 && i < count; i++) {
+		uint32_t thread = rec->ops[sides[i].op].thread;
+		uint32_t clock = rec->processes[rec->threads[thread].process].clock;
+
+		if (group != NO_INDEX && rec->clocks[clock].group != group)
+			return false;
+		group = rec->clocks[clock].group;
+	}
+	return true;
+}
+
 static void flow_add(struct flows *flows, const struct recording *rec, struct side *sides,
 		     size_t count)
 {
@@ -382,6 +398,8 @@ static void flow_add(struct flows *flows, const struct recording *rec, struct si
 	bool is_stream = sides->unit == FLOW_BYTES;
 
 	flow->unit = sides->unit;
+	if (!is_on_one_axis(rec, sides, count))
+		return;
 	flow->is_given_back =
 		is_stream && is_pipe(rec, sides) && flows_is_given_back(rec, sides, count);
 	if (!is_stream)

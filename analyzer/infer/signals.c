@@ -16,6 +16,7 @@
 
 #include "base/memory.h"
 #include "format.h"
+#include "recording/hosts.h"
 #include "recording/timeline.h"
 
 #include <stdlib.h>
@@ -107,6 +108,8 @@ static bool is_of(const struct signaling *signaling, size_t at, uint32_t to,
 	const struct rec_link *link = &signaling->rec->links[sent->link];
 
 	return sent->to == to && link->thread != listener->thread &&
+	       hosts_are_one(signaling->rec, signaling->rec->threads[link->thread].process,
+			     signaling->rec->threads[listener->thread].process) &&
 	       (!to || !signaling->is_taken[sent->link]) &&
 	       (!listener->number || link->count == listener->number);
 }

@@ -462,6 +462,9 @@ void recording_free(struct recording *recording)
 	free(recording->peers);
 	free(recording->idles);
 	free(recording->windows);
+	free(recording->clocks);
+	free(recording->clock_pairs);
+	free(recording->scopes);
 	words_free(&recording->kinds);
 	words_free(&recording->outcomes);
 	words_free(&recording->reasons);

@@ -169,6 +169,7 @@ static bool place_process(struct reading *reading)
 	process->host = dump->host;
 	process->boot = dump->boot;
 	process->client = dump->client;
+	process->network = dump->network;
 	process->cpus = dump->cpus < UINT32_MAX ? (uint32_t)dump->cpus : UINT32_MAX;
 	process->tick_ns = dump->tick_ns;
 	process->start_unix_ns = dump->start_unix_ns;

@@ -416,7 +416,7 @@ bool read_peers(struct reading *reading, struct json *json)
 {
 	struct recording *recording = reading->recording;
 	struct walk walk = walk_begin(json);
-	struct rec_peer peer;
+	struct rec_peer peer = { .process = reading->dump.process };
 
 	if (!json_open_array(json))
 		return false;

@@ -176,6 +176,19 @@ uint32_t recording_intern(struct recording *recording, const char *text)
 	return recording_intern_bytes(recording, text, strlen(text));
 }
 
+uint32_t recording_add_twin(struct recording *recording, uint32_t string)
+{
+	uint32_t id;
+
+	assert(string < recording->string_count);
+	if ((!recording->intern && !intern_begin(recording)) || !make_room(recording))
+		return NO_INDEX;
+	id = (uint32_t)recording->string_count++;
+	recording->strings[id] = recording->strings[string];
+	recording->intern->hashes[id] = recording->intern->hashes[string];
+	return id;
+}
+
 void intern_free(struct intern *intern)
 {
 	if (!intern)

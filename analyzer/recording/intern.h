@@ -23,6 +23,9 @@ uint32_t recording_intern(struct recording *recording, const char *text);
 /* The same for text that need not end in a NUL and has none inside. */
 uint32_t recording_intern_bytes(struct recording *recording, const char *bytes, size_t byte_count);
 
+/* Another string of the same text, which is never found by it. NO_INDEX: no memory. */
+uint32_t recording_add_twin(struct recording *recording, uint32_t string);
+
 void intern_free(struct intern *intern);
 
 #endif

@@ -223,6 +223,7 @@ struct rec_stack {
 struct rec_peer {
 	uint64_t inode;
 	uint64_t peer;
+	uint32_t process; /* that says so */
 };
 
 /* How long the CPUs that a process may use had been idle by then, all together. */
@@ -247,11 +248,13 @@ static const int64_t REC_START_ERROR_NS = 50000000;
 struct rec_process {
 	uint32_t pid; /* 0: of the dumps that name no process */
 	uint32_t ppid;
-	uint32_t exe;    /* string id */
-	uint32_t host;   /* string id */
-	uint32_t boot;   /* string id: of the machine's boot, 0 = not said */
-	uint32_t client; /* string id "PID:start" */
-	uint32_t op;     /* its op, NO_INDEX = unknown */
+	uint32_t exe;     /* string id */
+	uint32_t host;    /* string id */
+	uint32_t boot;    /* string id: of the machine's boot, 0 = not said */
+	uint32_t clock;   /* index into clocks, once hosts_find() has run */
+	uint64_t network; /* its name space, as its machine numbers them; 0 = not said */
+	uint32_t client;  /* string id "PID:start" */
+	uint32_t op;      /* its op, NO_INDEX = unknown */
 	uint32_t cpus;
 	uint64_t tick_ns; /* of its scheduler; 0 = not said */
 	uint64_t start_unix_ns;
@@ -276,6 +279,33 @@ struct rec_process {
 	uint32_t service;          /* string ids: which one it is, by its tracer; 0 = not said */
 	uint32_t service_version;
 	uint32_t environment; /* that it is deployed in */
+};
+
+/* A machine since it was started: its processes have one monotonic clock. */
+struct rec_clock {
+	uint32_t boot; /* string ids */
+	uint32_t host;
+	uint32_t group;   /* the first clock that it is aligned with, by bytes that went between */
+	double offset_ns; /* that its times were moved by, in the middle of the recording */
+	double drift;     /* by so much that grew, for each ns */
+	double error_ns;  /* that they may be off by, each way; infinite: not known */
+};
+
+/* Two machines, and how far their clocks are apart by the bytes that went between them. */
+struct rec_clock_pair {
+	uint32_t from; /* indexes into clocks */
+	uint32_t to;
+	size_t connections; /* of which both ends were recorded */
+	size_t unmatched;   /* of those: whose bytes fit no offset that the others fit */
+	size_t messages;
+	bool is_guessed; /* no connection was seen from its beginning: its order was found */
+	bool has_least;  /* bytes went from `from` to `to`; back: */
+	bool has_most;
+	bool is_contradictory; /* no offset fits: a clock was set meanwhile */
+	bool is_used;          /* it aligns the two */
+	double offset_ns;      /* to be added to the times of `to` */
+	double drift;
+	double error_ns; /* infinite: bytes went one way only */
 };
 
 struct rec_words {
@@ -338,10 +368,16 @@ struct recording {
 	size_t windows_left_out;      /* by the selection */
 	struct rec_counter *counters; /* losses and costs of recording itself, as in the dumps */
 	size_t counter_count;
-	uint64_t dropped_events; /* that the recorder had no room for */
-	uint64_t epoch_unix_ns;  /* the earliest */
-	uint64_t end_ns;         /* when the last dump was taken or its last event ended */
-	struct intern *intern;   /* finds a text's id: recording_intern() in intern.h */
+	uint64_t dropped_events;  /* that the recorder had no room for */
+	uint64_t epoch_unix_ns;   /* the earliest */
+	uint64_t end_ns;          /* when the last dump was taken or its last event ended */
+	struct rec_clock *clocks; /* in order of the processes */
+	size_t clock_count;
+	struct rec_clock_pair *clock_pairs;
+	size_t clock_pair_count;
+	uint32_t *scopes; /* by string: where this description of a descriptor was made, 0 = none */
+	size_t scope_count;    /* of the first strings; 0: all were made at one place */
+	struct intern *intern; /* finds a text's id: recording_intern() in intern.h */
 
 	/* Odd but harmless: what the figures rest on. */
 	size_t dump_count;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "infer/asking.h"
+#include "infer/clocks.h"
 #include "infer/ended.h"
 #include "infer/filelocks.h"
 #include "infer/holders.h"
@@ -17,6 +18,7 @@
 #include "infer/reaps.h"
 #include "infer/signals.h"
 #include "infer/timers.h"
+#include "recording/hosts.h"
 #include "recording/select.h"
 
 /* The patterns of --skip, and how classes are made. */
@@ -102,6 +104,8 @@ static bool is_narrowed(const struct options *options)
 int opened_select(struct recording *recording, const struct options *options, bool is_whole,
 		  char error[OPTIONS_ERROR_BYTES])
 {
+	hosts_find(recording);
+	clocks_align(recording);
 	file_locks_find(recording);
 	lives_tell_apart(recording);
 	holders_find(recording);

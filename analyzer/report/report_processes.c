@@ -37,6 +37,7 @@ static void emit_process(const struct analysis *analysis, struct emit *emit,
 	emit_cell_count(emit, process->pid);
 	emit_cell_count(emit, process->ppid);
 	emit_cell_text(emit, recording->strings[process->client]);
+	emit_cell_text(emit, recording->strings[process->host]);
 	emit_cell_text(emit, recording->strings[process->service]);
 	emit_cell_text(emit, recording->strings[process->service_version]);
 	emit_cell_text(emit, recording->strings[process->environment]);
@@ -86,11 +87,12 @@ static void emit_modules(const struct analysis *analysis, struct emit *emit)
 
 void report_processes(const struct analysis *analysis, struct emit *emit)
 {
-	static const struct emit_column columns[] = {
+	const struct emit_column columns[] = {
 		{ .key = "exe", .head = "program", .is_flexible = true },
 		{ .key = "pid", .head = "pid", .align = EMIT_RIGHT },
 		{ .key = "ppid", .head = "parent", .align = EMIT_RIGHT, .yields = 5 },
 		{ .key = "client", .head = NULL },
+		{ .key = "host", .head = analysis->recording->clock_count > 1 ? "machine" : NULL },
 		{ .key = "service", .head = NULL },
 		{ .key = "service_version", .head = NULL },
 		{ .key = "environment", .head = NULL },

@@ -11,6 +11,7 @@
 #include "checks_parts.h"
 #include "confidence.h"
 #include "format.h"
+#include "machines.h"
 #include "owncost.h"
 #include "report.h"
 #include "served.h"
@@ -462,6 +463,7 @@ void report_summary(const struct analysis *analysis, struct emit *emit)
 		      recording->op_count, recording->wait_count, recording->link_count,
 		      recording->dropped_events);
 	emit_count(emit, "ops", NULL, recording->op_count);
+	machines_emit(recording, emit);
 	owncost_emit(recording, emit);
 	if (recording->open_op_count > 0 && !emit->is_screen)
 		emit_labelled(emit, "Still open", "%zu ops at the time of the dump",

@@ -7,6 +7,7 @@
 
 #include "base/terminal.h"
 #include "activities.h"
+#include "infer/clocks.h"
 #include "onetrace.h"
 #include "recording/programs.h"
 #include "report.h"
@@ -40,8 +41,11 @@ static const char *process_text(const struct tracing *of, uint32_t thread, char 
 {
 	const struct recording *recording = of->analysis->recording;
 	uint32_t process = recording->threads[thread].process;
-	snprintf(text, THREAD_BYTES, "%s %u", program_called(recording, process),
-		 recording->processes[process].pid);
+	int used = snprintf(text, THREAD_BYTES, "%.40s %u", program_called(recording, process),
+			    recording->processes[process].pid);
+	if (recording->clock_count > 1)
+		snprintf(text + used, THREAD_BYTES - (size_t)used, " on %.20s",
+			 recording->strings[recording->processes[process].host]);
 	return text;
 }
 
@@ -77,6 +81,18 @@ static bool is_cut(const struct tracing *of, size_t row)
 	return of->emit->format == EMIT_TEXT && row >= of->analysis->options->top;
 }
 
+/* Times of another machine than the request's may be off by that. */
+static double error_ns_of(const struct tracing *of, uint32_t thread)
+{
+	const struct recording *recording = of->analysis->recording;
+	uint32_t first = of->one.request == NO_INDEX ? of->one.stretches[0].thread
+						     : recording->ops[of->one.request].thread;
+	if (first == NO_INDEX || recording->clock_count < 2)
+		return 0;
+	return clocks_error_ns(recording, recording->threads[first].process,
+			       recording->threads[thread].process);
+}
+
 static void emit_stretch(const struct tracing *of, const struct trace_stretch *stretch,
 			 uint64_t from_ns, uint64_t to_ns)
 {
@@ -92,6 +108,7 @@ static void emit_stretch(const struct tracing *of, const struct trace_stretch *s
 	ids_span_text(span, stretch->ids.span);
 	emit_row_begin(of->emit);
 	emit_cell_ns(of->emit, (double)(from_ns - of->one.start_ns));
+	emit_cell_ns(of->emit, error_ns_of(of, stretch->thread));
 	emit_cell_ns(of->emit, (double)(to_ns - from_ns));
 	emit_cell_text(of->emit, bar);
 	emit_cell_text(of->emit, process_text(of, stretch->thread, text));
@@ -106,8 +123,11 @@ static void emit_stretch(const struct tracing *of, const struct trace_stretch *s
 
 static void emit_stretches(const struct tracing *of)
 {
-	static const struct emit_column columns[] = {
+	const struct emit_column columns[] = {
 		{ .key = "at_ns", .head = "at", .align = EMIT_RIGHT },
+		{ .key = "error_ns",
+		  .head = of->analysis->recording->clock_count > 1 ? "+-" : NULL,
+		  .align = EMIT_RIGHT },
 		{ .key = "length_ns", .head = "for", .align = EMIT_RIGHT },
 		{ .head = "when", .yields = 1 },
 		{ .key = "process", .head = "process", .is_flexible = true },

@@ -278,16 +278,31 @@ static bool is_tick(uint64_t ns)
 	return ns >= 100000 && ns <= 100000000;
 }
 
+/* How many CPUs all machines had together. */
+static uint32_t machines_cpus(const struct recording *rec)
+{
+	uint32_t *most = memory_new(rec->process_count, sizeof(*most)); /* by machine */
+	uint32_t cpus = 0;
+
+	/* An image that was replaced by exec may be what gave it fewer: taskset, for one. */
+	for (uint32_t p = 0; p < rec->process_count; p++) {
+		const struct rec_process *process = &rec->processes[p];
+
+		if (process->cpus <= most[process->clock] || script_next_image(rec, p) != NO_INDEX)
+			continue;
+		cpus += process->cpus - most[process->clock];
+		most[process->clock] = process->cpus;
+	}
+	free(most);
+	return cpus;
+}
+
 /* How many CPUs there were, and whether the recording shows what each thread had of them. */
 static void cpus_find(struct script *script, const struct recording *rec,
 		      const uint64_t *startup_ns)
 {
-	uint32_t cpus = 0;
+	uint32_t cpus = machines_cpus(rec);
 
-	/* An image that was replaced by exec may be what gave it fewer: taskset, for one. */
-	for (uint32_t p = 0; p < rec->process_count; p++)
-		if (rec->processes[p].cpus > cpus && script_next_image(rec, p) == NO_INDEX)
-			cpus = rec->processes[p].cpus;
 	for (uint32_t p = 0; p < rec->process_count && !script->recorded_tick_ns; p++)
 		if (is_tick(rec->processes[p].tick_ns))
 			script->recorded_tick_ns = rec->processes[p].tick_ns;

@@ -259,6 +259,9 @@ static inline void sketch_free(struct sketch *sketch)
 	free(sketch->rec.extras);
 	free(sketch->rec.waits);
 	free(sketch->rec.links);
+	free(sketch->rec.clocks);
+	free(sketch->rec.clock_pairs);
+	free(sketch->rec.scopes);
 }
 
 /* Main starts threads 1 and 2, of these classes, at 0 and joins them. */

@@ -4,6 +4,7 @@
 
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "recording.h"
@@ -16,6 +17,7 @@ START_TEST(the_header_says_who_it_is)
 	ssize_t got = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	cpu_set_t cpus;
 	struct timespec tick;
+	struct stat network;
 
 	ck_assert_int_gt(got, 0);
 	gethostname(host, sizeof(host) - 1);
@@ -30,6 +32,8 @@ START_TEST(the_header_says_who_it_is)
 	ck_assert_str_eq(word_of(process, "exe"), exe);
 	ck_assert_str_eq(word_of(process, "host"), host);
 	ck_assert_uint_eq(strlen(word_of(process, "boot_id")), 36);
+	ck_assert_int_eq(stat("/proc/self/ns/net", &network), 0);
+	ck_assert_int_eq(number_of(process, "network_namespace"), (int64_t)network.st_ino);
 	ck_assert_uint_ge(json_array_size(json_object_get(process, "argv")), 1);
 	snprintf(client, sizeof(client), "%d:%lu", getpid(), (unsigned long)identity_start_ticks());
 	ck_assert_str_eq(word_of(process, "client"), client);
@@ -50,6 +54,26 @@ START_TEST(the_start_is_field_22_whatever_the_name)
 }
 END_TEST
 
+static const struct {
+	const char *text;
+	int64_t offset_ns;
+} offsets[] = {
+	/* 0 */ { "", 0 },
+	/* 1 */ { "monotonic           0         0\nboottime            0         0\n", 0 },
+	/* 2 */
+	{ "monotonic       12345        67\nboottime            9         0\n", 12345000000067 },
+	/* 3 */
+	{ "monotonic          -2 500000000\nboottime           -2         0\n", -1500000000 },
+	/* 4 */ { "boottime            9         0\n", 0 },
+	/* 5 */ { "monotonic", 0 },
+};
+
+START_TEST(a_time_name_space_says_its_offset)
+{
+	ck_assert_int_eq(identity_mono_offset_ns(offsets[_i].text), offsets[_i].offset_ns);
+}
+END_TEST
+
 START_TEST(names_of_calls_come_first)
 {
 	uint32_t bytes;
@@ -67,5 +91,6 @@ SUITE()
 {
 	TEST(the_header_says_who_it_is);
 	TEST(the_start_is_field_22_whatever_the_name);
+	EACH(a_time_name_space_says_its_offset, offsets);
 	TEST(names_of_calls_come_first);
 }

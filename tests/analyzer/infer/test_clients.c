@@ -139,7 +139,7 @@ START_TEST(a_client_may_come_through_a_path)
 	sketch_thread(&sketch, "serve", 0, 100);
 	served_request(&sketch, 0, "unix /run/x#77", 0, 10, 5);
 	served_request(&sketch, 0, "unix /run/x#78", 20, 30, 5);
-	struct rec_peer peers[] = { { 78, 99 }, { 5, 6 } };
+	struct rec_peer peers[] = { { 78, 99, 0 }, { 5, 6, 0 } };
 	sketch.rec.peers = peers;
 	sketch.rec.peer_count = 2;
 	sketch_end(&sketch);

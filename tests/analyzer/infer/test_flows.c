@@ -164,7 +164,7 @@ static const struct {
 
 START_TEST(unix_sockets_meet_by_inode)
 {
-	struct rec_peer peer = { 22, 21 };
+	struct rec_peer peer = { 22, 21, 0 };
 	struct sketch sketch;
 	struct flows flows;
 

@@ -4,6 +4,7 @@
 
 #include "sketch.h"
 #include "suite.h"
+#include "two_machines.h"
 
 static const struct {
 	const char *give, *given, *to; /* call, description, address in the call */
@@ -88,7 +89,56 @@ START_TEST(both_ends_agree)
 }
 END_TEST
 
+static const struct {
+	const char *give, *given, *take, *taken;
+	bool is_beside; /* the taker's machine has such a listener or socket, too */
+	bool is_one;
+} apart[] = {
+	/* 0 */ { "write", "pipe:[7]", "read", "pipe:[7]", false, false },
+	/* 1 */
+	{ "write", "tcp 127.0.0.1:5>127.0.0.1:80", "read", "tcp 127.0.0.1:80>127.0.0.1:5", false,
+	  false },
+	/* 2 */
+	{ "write", "tcp 10.0.0.1:5>10.0.0.2:80", "read", "tcp 10.0.0.2:80>10.0.0.1:5", false,
+	  true },
+	/* 3 */ { "write", "unix:[4]>[5]", "read", "unix:[5]>[4]", false, false },
+	/* 4 */ { "connect", "unix /run/s#4", "accept", "unix listen /run/s", false, false },
+	/* 5: the address is the taker's, who listens at all of its own */
+	{ "connect", "tcp 10.0.0.1:5>10.0.0.2:80", "accept", "tcp listen 0.0.0.0:80", false, true },
+	/* 6: the giver's machine listens at that port, too */
+	{ "connect", "tcp 10.0.0.1:5>10.0.0.2:80", "accept", "tcp listen 0.0.0.0:80", true, true },
+	/* 7: it is nobody's that is known */
+	{ "connect", "tcp 10.0.0.1:5>10.0.0.9:80", "accept", "tcp listen 0.0.0.0:80", false,
+	  false },
+	/* 8 */
+	{ "send", "udp 10.0.0.1:5>10.0.0.2:7", "recv", "udp 10.0.0.2:7>*", false, true },
+};
+
+START_TEST(machines_are_kept_apart)
+{
+	struct two_machines machines;
+	struct sketch *sketch = &machines.sketch;
+	struct flow_names names;
+
+	machines_begin(&machines, 0);
+	uint32_t give = sketch_io(sketch, 0, apart[_i].give, apart[_i].given, 10, 1, 2);
+	uint32_t take = sketch_io(sketch, 1, apart[_i].take, apart[_i].taken, 10, 1, 2);
+	sketch_io(sketch, 0, "write", "tcp 10.0.0.1:5>10.0.0.2:443", 10, 1, 2);
+	sketch_io(sketch, 1, "write", "tcp 10.0.0.2:80>10.0.0.1:9", 10, 1, 2);
+	if (apart[_i].is_beside)
+		sketch_io(sketch, 0, "accept", "tcp listen 0.0.0.0:80", 10, 1, 2);
+	hosts_find(&sketch->rec);
+	flow_names_build(&names, &sketch->rec);
+	struct flow_end given = flow_names_end(&names, give, false);
+	struct flow_end taken = flow_names_end(&names, take, false);
+	ck_assert_int_eq(given.name && given.name == taken.name, apart[_i].is_one);
+	flow_names_free(&names);
+	sketch_free(sketch);
+}
+END_TEST
+
 SUITE()
 {
 	EACH(both_ends_agree, ends);
+	EACH(machines_are_kept_apart, apart);
 }

@@ -31,6 +31,24 @@ START_TEST(equal_texts_have_equal_ids)
 }
 END_TEST
 
+START_TEST(a_twin_has_the_text_and_is_never_found)
+{
+	struct recording recording = { 0 };
+	uint32_t id = recording_intern(&recording, "pipe:[7]"), twin, i;
+	char text[32];
+
+	twin = recording_add_twin(&recording, id);
+	ck_assert_uint_ne(twin, id);
+	for (i = 0; i < TEXTS; i++) { /* also once the table has grown */
+		snprintf(text, sizeof(text), "text %u", i);
+		ck_assert_uint_eq(recording_intern(&recording, text), i + 3);
+	}
+	ck_assert_str_eq(recording.strings[twin], "pipe:[7]");
+	ck_assert_uint_eq(recording_intern(&recording, "pipe:[7]"), id);
+	recording_free(&recording);
+}
+END_TEST
+
 START_TEST(only_so_many_bytes)
 {
 	struct recording recording = { 0 };
@@ -59,6 +77,7 @@ END_TEST
 SUITE()
 {
 	TEST(equal_texts_have_equal_ids);
+	TEST(a_twin_has_the_text_and_is_never_found);
 	TEST(only_so_many_bytes);
 	TEST(a_recording_made_by_hand);
 }
