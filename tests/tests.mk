@@ -8,8 +8,8 @@ UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
               $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd $(if $(HAS_CURL),recorder/agent) \
               $(AN_DIRS) preload))))
 
-.PHONY: tests-built unit-built fuzzers fuzz bench truth windows peers trials ci-trial diffs field generators soak \
-  model conformance kill moments attach-soak attach-kills probe-soak
+.PHONY: tests-built unit-built fuzzers fuzz bench truth windows peers trials ci-trial fleet-trial diffs field \
+  generators soak model conformance kill moments attach-soak attach-kills probe-soak
 
 # A unit test is one program: the test, and what it calls of the part of the house that it mirrors. Most are not
 # optimised, or most of the time of a build would be theirs; the recorder's are, as stacks are looked at in them.
@@ -67,6 +67,8 @@ peers: tests-built ## predictions of other tools for the rows of make truth (PEE
 	@tests/truth/peers.py --build $(B) $(PEERS_ARGS)
 trials: tests-built ## what wcprof try measures, against constants that are changed (half an hour; TRIALS_ARGS=-h)
 	@tests/truth/trials.py --build $(B) $(TRIALS_ARGS)
+fleet-trial: all $(B)/tests/targets/chained ## three services, the last one's lock halved (some minutes; FLEET_ARGS=-h)
+	@tests/truth/fleet.py --build $(B) $(FLEET_ARGS)
 windows: all $(B)/tests/truth/locks $(B)/tests/targets/kvload ## answers of 200 windows (half an hour; WINDOWS_ARGS=-h)
 	@tests/truth/windows.py --build $(B) --windows 200 $(WINDOWS_ARGS)
 ci-trial: all $(B)/tests/targets/gated ## wcprof ci of equal and worse builds (a quarter of an hour; CI_TRIAL_ARGS=-h)

@@ -207,6 +207,7 @@ static bool set_trial_option(struct cmd_options *options, char letter, const cha
 		options->window = argument;
 		return true;
 	case 'f':
+	case 'L':
 		options->seconds = argument;
 		return true;
 	case 'S':
@@ -242,6 +243,12 @@ static bool set_watch_option(struct cmd_options *options, char letter, const cha
 		return true;
 	case 'c':
 		options->count = argument;
+		return true;
+	case 'E':
+		options->ssh = argument;
+		return true;
+	case 'R':
+		options->remote_path = argument;
 		return true;
 	default:
 		return false;
@@ -361,7 +368,7 @@ static bool count_fits(const struct command *command, const struct cmd_options *
 {
 	int count = options->argument_count;
 
-	if (!command->arguments[0] || options->process)
+	if (!command->arguments[0] || (options->process && strstr(command->arguments, "-p ")))
 		return count == 0;
 	if (command->arguments[0] == '[' && command->arguments[1] != '-' && count == 0)
 		return true;

@@ -46,6 +46,8 @@ struct cmd_options {
 	const char *window;
 	const char *seconds;
 	const char *seed;
+	const char *ssh;
+	const char *remote_path;
 	const char *remove;
 	const char *min;
 	const char *when;

@@ -2,7 +2,8 @@
 /*
  * wcprof dump: what processes have recorded, into a file.
  *
- * Several processes' dumps follow each other in the file, which the analyzer reads as it is.
+ * Several processes' dumps follow each other in the file, which the analyzer reads as it is. Dumps
+ * of other hosts come by ssh (remote.h), into a file each.
  */
 #include "cmd.h"
 
@@ -10,12 +11,14 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "output.h"
 #include "procfs.h"
+#include "remote.h"
 
 /* A process that was killed takes no longer, unless much memory has to go. */
 enum { ENDING_MS = 2000 };
@@ -93,13 +96,92 @@ static int dump_all(const struct cmd_options *options, const struct target_list 
 	return status;
 }
 
+/* Each host's dump goes to a file of its name and the process's. */
+static bool prepare(struct remote *remote, const char *text, const struct cmd_options *options)
+{
+	const char *process, *words[12] = { "dump", "-q", "-o", "-" };
+	size_t count = 4;
+	int length;
+
+	if (!remote_parse(text, remote->host, &process)) {
+		cmd_fail("\"%s\" is no HOST:PROCESS, as the others are", text);
+		return false;
+	}
+	if (options->keep)
+		words[count++] = "-k";
+	if (options->how & TARGET_TREE)
+		words[count++] = "-t";
+	if (options->how & TARGET_NEWEST)
+		words[count++] = "--newest";
+	if (options->how & TARGET_OLDEST)
+		words[count++] = "--oldest";
+	if (options->how & TARGET_EVERY)
+		words[count++] = "--all";
+	words[count++] = "--";
+	words[count] = process;
+	length = snprintf(remote->file, sizeof(remote->file), "%s.%s", remote->host, process);
+	/* A process may be called anything: that is no way out of this directory. */
+	for (char *at = remote->file; *at; at++)
+		if (*at == '/' || (unsigned char)*at < ' ' || *at == 127)
+			*at = '_';
+	if (options->output)
+		length = snprintf(remote->file, sizeof(remote->file), "%s", options->output);
+	if (length < (int)sizeof(remote->file) && remote_script(remote, options, words))
+		return true;
+	cmd_fail("%s: the names are too long", remote->host);
+	return false;
+}
+
+static int dump_remotes(const struct cmd_options *options)
+{
+	size_t count = (size_t)options->argument_count;
+	struct remote *remotes = calloc(count, sizeof(*remotes));
+	bool is_good = remotes != NULL;
+	int status = CMD_USAGE;
+
+	if (count > 1 && options->output) {
+		free(remotes);
+		cmd_fail("--output is for one dump; of several, each has a file of its own");
+		return CMD_USAGE;
+	}
+	for (size_t i = 0; is_good && i < count; i++)
+		is_good = prepare(&remotes[i], options->arguments[i], options);
+	if (is_good)
+		status = remote_run(remotes, count, options);
+	for (size_t i = 0; is_good && i < count; i++) {
+		char size[32];
+
+		cmd_format_bytes((double)remotes[i].bytes, size, sizeof(size));
+		if (remotes[i].status == 0 && strcmp(remotes[i].file, "-") != 0)
+			cmd_say(options, "%s: %s in %s", remotes[i].host, size, remotes[i].file);
+	}
+	free(remotes);
+	return status;
+}
+
+/* Of another host: it is not a process here that is called so. */
+static bool is_remote(const char *text)
+{
+	char host[REMOTE_HOST_BYTES];
+	const char *process;
+
+	return remote_parse(text, host, &process);
+}
+
 int cmd_dump(struct cmd_options *options)
 {
 	struct target_list found;
 	struct output *output;
 	char path[128];
-	int error, status = cmd_find(options, &found);
+	int error, status;
 
+	if (!(options->how & TARGET_FULL) && is_remote(options->arguments[0]))
+		return dump_remotes(options);
+	if (options->argument_count > 1) {
+		cmd_fail("one process of this host at a time (-t, --all)");
+		return CMD_USAGE;
+	}
+	status = cmd_find(options, &found);
 	if (status != CMD_DONE)
 		return status;
 	cmd_name_file(&found.targets[0], path, sizeof(path));

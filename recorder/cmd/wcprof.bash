@@ -30,6 +30,7 @@ _wcprof() {
 		recover | remove)
 			COMPREPLY=($(compgen -W "$(_wcprof_processes dead | awk '{ print $1, $3 }')" -- "$word")) ;;
 		list) ;;
+		collect) COMPREPLY=($(compgen -A hostname -- "$word")) ;;
 		ci)
 			if ((COMP_CWORD == 2)); then
 				COMPREPLY=($(compgen -W "run check" -- "$word"))

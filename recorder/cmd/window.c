@@ -75,9 +75,9 @@ time_t window_seconds(const struct cmd_options *options, time_t usual)
 {
 	const char *seconds = options->seconds;
 	time_t wanted = seconds ? strtol(seconds, NULL, 10) : usual;
+	const char *unit = seconds ? seconds + strspn(seconds, "0123456789") : "";
 
-	if (seconds && (wanted < 1 || wanted > SECONDS_MOST ||
-			seconds[strspn(seconds, "0123456789")] != '\0')) {
+	if (seconds && (wanted < 1 || wanted > SECONDS_MOST || (*unit && strcmp(unit, "s") != 0))) {
 		cmd_fail("%s is no number of seconds from 1 to %d", seconds, SECONDS_MOST);
 		return -1;
 	}
