@@ -33,61 +33,23 @@ static const struct key {
 	const char *help;
 	size_t offset;
 } keys[] = {
-#define CONFIG_NUMBER(section, key, value, least, most, unit, help) \
-	{ SECTION_##section,                                        \
-	  #key,                                                     \
-	  KEY_NUMBER,                                               \
-	  #value,                                                   \
-	  value,                                                    \
-	  least,                                                    \
-	  most,                                                     \
-	  unit,                                                     \
-	  help,                                                     \
-	  offsetof(struct config_##section, key) },
-#define CONFIG_SHARE(section, key, value, help) \
-	{ SECTION_##section,                    \
-	  #key,                                 \
-	  KEY_SHARE,                            \
-	  value,                                \
-	  0,                                    \
-	  0,                                    \
-	  CONFIG_WORD_BYTES - 1,                \
-	  "",                                   \
-	  help,                                 \
-	  offsetof(struct config_##section, key) },
-#define CONFIG_TEXT(section, key, shown, most, help) \
-	{ SECTION_##section,                         \
-	  #key,                                      \
-	  KEY_TEXT,                                  \
-	  shown,                                     \
-	  0,                                         \
-	  0,                                         \
-	  most,                                      \
-	  "",                                        \
-	  help,                                      \
-	  offsetof(struct config_##section, key) },
-#define CONFIG_PATTERN(section, key, help) \
-	{ SECTION_##section,               \
-	  #key,                            \
-	  KEY_PATTERN,                     \
-	  "",                              \
-	  0,                               \
-	  0,                               \
-	  0,                               \
-	  "",                              \
-	  help,                            \
-	  offsetof(struct config_##section, key) },
-#define CONFIG_CHOICE(section, key, help) \
-	{ SECTION_##section,              \
-	  #key,                           \
-	  KEY_CHOICE,                     \
-	  "",                             \
-	  0,                              \
-	  0,                              \
-	  0,                              \
-	  "",                             \
-	  help,                           \
-	  offsetof(struct config_##section, key) },
+#define KEY(of, word, kind, ...)                                          \
+	{                                                                 \
+		.section = SECTION_##of, .name = #word, .type = kind,     \
+		.offset = offsetof(struct config_##of, word), __VA_ARGS__ \
+	}
+#define CONFIG_NUMBER(of, word, value, from, to, in, meaning)                            \
+	KEY(of, word, KEY_NUMBER, .usual = value, .least = from, .most = to, .unit = in, \
+	    .shown = #value, .help = meaning),
+#define CONFIG_SHARE(of, word, value, meaning)                                               \
+	KEY(of, word, KEY_SHARE, .most = CONFIG_WORD_BYTES - 1, .unit = "", .help = meaning, \
+	    .shown = value),
+#define CONFIG_TEXT(of, word, value, to, meaning) \
+	KEY(of, word, KEY_TEXT, .most = to, .unit = "", .help = meaning, .shown = value),
+#define CONFIG_PATTERN(of, word, meaning) \
+	KEY(of, word, KEY_PATTERN, .shown = "", .unit = "", .help = meaning),
+#define CONFIG_CHOICE(of, word, meaning) \
+	KEY(of, word, KEY_CHOICE, .shown = "", .unit = "", .help = meaning),
 #include "config.def"
 };
 

@@ -124,7 +124,7 @@ static void put_label(struct body *body, const char *name, const char *value)
 }
 
 /* Never a pid or another id: each new value makes a series of its own in the receiver. */
-void upload_put_labels(struct body *body, const struct upload_window *window,
+static void put_labels(struct body *body, const struct upload_window *window,
 		       enum upload_profile profile, const char *service_key)
 {
 	const struct tags *tags = window->tags;
@@ -151,4 +151,38 @@ void upload_put_id(char id[UPLOAD_ID_BYTES])
 		used += (size_t)snprintf(id + used, UPLOAD_ID_BYTES - used, "%s%02x",
 					 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
 					 bytes[i]);
+}
+
+static void put_series(struct body *body, const struct upload_window *window,
+		       enum upload_profile profile, const struct upload_series *series)
+{
+	const struct body *bytes = &window->profiles[profile];
+	char id[UPLOAD_ID_BYTES];
+
+	body_printf(body, "{%s", series->labels_begin);
+	put_labels(body, window, profile, series->service_key);
+	body_printf(body, "%s,\"samples\":[{", series->labels_end);
+	if (series->has_ids) {
+		upload_put_id(id);
+		body_printf(body, "\"ID\":\"%s\",", id);
+	}
+	body_puts(body, "\"rawProfile\":\"");
+	body_put_base64(body, bytes->bytes, bytes->used);
+	body_puts(body, "\"}]}");
+}
+
+void upload_put_series(struct body *body, const struct upload_window *window,
+		       const struct upload_series *series)
+{
+	const char *separator = "";
+
+	body_puts(body, "\"series\":[");
+	for (int i = 0; i < UPLOAD_PROFILES; i++) {
+		if (window->profiles[i].used == 0)
+			continue;
+		body_puts(body, separator);
+		put_series(body, window, (enum upload_profile)i, series);
+		separator = ",";
+	}
+	body_puts(body, "]");
 }

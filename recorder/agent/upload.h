@@ -64,10 +64,15 @@ bool upload_was_taken(enum config_protocol protocol, const char *answer, size_t 
 
 bool upload_otlp_was_taken(const char *answer, size_t count);
 
-/* For JSON of series, as Pyroscope and Parca have it: "labels":[...] of a profile, with its
- * brackets. */
-void upload_put_labels(struct body *body, const struct upload_window *window,
-		       enum upload_profile profile, const char *service_key);
+/* How receivers of JSON want a series. */
+struct upload_series {
+	const char *service_key;               /* the label that has the service */
+	const char *labels_begin, *labels_end; /* around "labels":[...] */
+	bool has_ids;                          /* each sample has one */
+};
+/* "series":[...], one for each profile that there is. */
+void upload_put_series(struct body *body, const struct upload_window *window,
+		       const struct upload_series *series);
 extern const char *const upload_types[UPLOAD_PROFILES];
 extern const char *const upload_attachments[UPLOAD_PROFILES];
 /* A number that is no other request's, as the text of a UUID. */
