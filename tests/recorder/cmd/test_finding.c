@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "probe_eval.h"
+#include "line_of.h"
 #include "suite.h"
 
 struct query {
@@ -69,22 +70,6 @@ static int find(const char *text)
 	return result;
 }
 
-static uint32_t line_of(const char *word)
-{
-	FILE *file = fopen(__FILE__, "re");
-	char line[256], comment[64];
-	uint32_t number = 0;
-
-	ck_assert_ptr_nonnull(file);
-	snprintf(comment, sizeof(comment), "/* %s *", word);
-	do {
-		number++;
-		ck_assert_ptr_nonnull(fgets(line, sizeof(line), file));
-	} while (!strstr(line, comment));
-	fclose(file);
-	return number;
-}
-
 START_TEST(an_entry_has_bounds_and_values)
 {
 	const struct probe_place *place;
@@ -107,7 +92,7 @@ START_TEST(a_line_has_the_values_of_its_place)
 {
 	char text[64];
 
-	snprintf(text, sizeof(text), "test_finding.c:%u(sum, n)", line_of("SUM"));
+	snprintf(text, sizeof(text), "test_finding.c:%u(sum, n)", line_of(__FILE__, "SUM"));
 	ck_assert_msg(find(text) == 0, "%s", error);
 	ck_assert_uint_eq(found.count, 1);
 	ck_assert_int_eq(found.places[0].kind, PROBE_AT_LINE);

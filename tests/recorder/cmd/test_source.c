@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mapped.h"
+#include "line_of.h"
 #include "suite.h"
 
 static struct mapped mapped;
@@ -43,31 +44,14 @@ static void teardown(void)
 	mapped_close(&mapped);
 }
 
-/* The line of this file that has the word in a comment of its own. */
-static uint32_t line_of(const char *word)
-{
-	FILE *file = fopen(__FILE__, "re");
-	char line[256], comment[64];
-	uint32_t number = 0;
-
-	ck_assert_ptr_nonnull(file);
-	snprintf(comment, sizeof(comment), "/* %s *", word);
-	do {
-		number++;
-		ck_assert_ptr_nonnull(fgets(line, sizeof(line), file));
-	} while (!strstr(line, comment));
-	fclose(file);
-	return number;
-}
-
 static struct source_line found;
 
 START_TEST(a_line_is_in_each_copy_of_its_function)
 {
-	source_find(dwarf, "test_source.c", line_of("COPIED"), &found);
-	ck_assert_uint_eq(found.line, line_of("COPIED"));
+	source_find(dwarf, "test_source.c", line_of(__FILE__, "COPIED"), &found);
+	ck_assert_uint_eq(found.line, line_of(__FILE__, "COPIED"));
 	ck_assert_uint_eq(found.count, 2);
-	source_find(dwarf, "cmd/test_source.c", line_of("SECOND"), &found);
+	source_find(dwarf, "cmd/test_source.c", line_of(__FILE__, "SECOND"), &found);
 	ck_assert_uint_eq(found.count, 1);
 }
 
