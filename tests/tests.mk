@@ -9,7 +9,7 @@ UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
               $(AN_DIRS) preload))))
 
 .PHONY: tests-built unit-built fuzzers fuzz bench truth windows peers trials ci-trial fleet-trial diffs field \
-  generators soak model conformance kill moments attach-soak attach-kills probe-soak
+  generators soak model conformance kill moments attach-soak attach-kills probe-soak scale
 
 # A unit test is one program: the test, and what it calls of the part of the house that it mirrors. Most are not
 # optimised, or most of the time of a build would be theirs; the recorder's are, as stacks are looked at in them.
@@ -61,6 +61,8 @@ fuzz: ## every fuzzer for FUZZ_SECONDS (60)
 	$(Q)tests/fuzz/run $(B)-fuzz $(or $(FUZZ_SECONDS),60)
 bench: tests-built ## what the hooks, the recorder and the analyzer cost (prints, never fails)
 	@tests/bench/run $(B)
+scale: ## what an analysis of 1, 10, 100 million events takes (SCALE_EVENTS; 12 GB in TMPDIR)
+	@tests/bench/analyze.sh -b $(B) -r 1 -s tree $(or $(SCALE_EVENTS),1000000 10000000 100000000)
 truth: tests-built ## predicted savings against fixes that are really made (about 25 minutes)
 	@tests/truth/truth.py --build $(B) $(TRUTH_ARGS)
 peers: tests-built ## predictions of other tools for the rows of make truth (PEERS_ARGS=--coz: 10 minutes more)
