@@ -9,7 +9,7 @@ UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
               $(AN_DIRS) preload))))
 
 .PHONY: tests-built unit-built fuzzers fuzz bench truth windows peers trials ci-trial fleet-trial diffs field \
-  generators soak model conformance kill moments attach-soak attach-kills probe-soak scale
+  generators soak model conformance kill moments attach-soak attach-kills probe-soak scale sources-read
 
 # A unit test is one program: the test, and what it calls of the part of the house that it mirrors. Most are not
 # optimised, or most of the time of a build would be theirs; the recorder's are, as stacks are looked at in them.
@@ -43,6 +43,7 @@ LIBS_teams := -l:libgomp.so.1
 LIBS_rings := -luring
 LIBS_traced := -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
 LIBS_spans := $(LIBS_traced)
+$(B)/tests/targets/%.o $(B)/tests/truth/%.o $(B)/tests/bench/%.o: ALL_CFLAGS += -iquote recorder
 # A fuzzer feeds the folder that has the file of its name; SAN must bring a fuzzer-no-link.
 $(B)/tests/fuzz/fuzz_agent: $(AGENT_OBJ) $(B)/commands.a
 $(B)/tests/fuzz/fuzz_agent: FUZZED = $(filter-out %/main.o,$(AGENT_OBJ)) $(B)/commands.a $(LIB_LIBS) $(CMD_LIBS) \
@@ -55,6 +56,8 @@ $(B)/tests/fuzz/%: tests/fuzz/%.c $(REC_OBJ) $(CMD_OBJ) $(B)/analyzer.a
 
 tests-built: all unit-built $(TARGETS)
 unit-built: $(UNIT)
+# Each source by itself: with CFLAGS=-fsyntax-only what a compiler has to say, and no object.
+sources-read: $(PRE_OBJ) $(REC_OBJ) $(CMD_OBJ) $(AGENT_OBJ) $(AN_OBJ) $(addsuffix .o,$(UNIT) $(TARGETS))
 fuzzers: $(FUZZERS)
 fuzz: ## every fuzzer for FUZZ_SECONDS (60)
 	$(Q)$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined B=$(B)-fuzz fuzzers
