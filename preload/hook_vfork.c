@@ -14,7 +14,7 @@
 
 #include "children.h"
 
-enum { VFORKS_MAX = 4 };
+enum { VFORKS_MAX = 3 };
 
 struct vfork_entry {
 	struct child_start child;

@@ -93,6 +93,7 @@ static void by_hand_make(struct by_hand *hand)
 			   .flows = hand->flows,
 			   .flow_count = 1 },
 		.looks = { .rows = hand->looks, .count = 1 },
+		.clock_reads = { .loop_count = 1 },
 		.loops = { .visits = hand->visits, .visit_count = 1 },
 		.messages = { .job_of = hand->job_of, .rooms = hand->rooms },
 		.requests = { .requests = hand->requests, .count = 1, .judged_class = NO_INDEX },
