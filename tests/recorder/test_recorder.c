@@ -171,33 +171,35 @@ static void ids_add(struct ids *ids, uint64_t id)
 	ids->ids[ids->count++] = id;
 }
 
-/* Of each thread the oldest op whose record is in a dump; UINT64_MAX: there is none. */
-static void find_oldest(const uint64_t *ids, uint64_t count, uint64_t oldest[NESTERS])
+/* Whether something from `least` to `most` is there, of one thread. */
+static bool has_within(const uint64_t *ids, uint64_t count, uint64_t least, uint64_t most)
 {
-	memset(oldest, 0xff, NESTERS * sizeof(*oldest));
-	for (uint64_t i = 0; i < count; i++) {
-		uint64_t thread = (ids[i] >> 32) - 1;
+	uint64_t low = 0, high = count;
 
-		if (thread < NESTERS && (uint32_t)ids[i] != 1 && ids[i] < oldest[thread])
-			oldest[thread] = ids[i];
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (ids[middle] < least)
+			low = middle + 1;
+		else
+			high = middle;
 	}
+	return low < count && ids[low] <= most;
 }
 
 /*
- * An op that was just ending, its entry gone and its record not there yet, is in the next dump.
- * Only if everything of its thread that is older was overwritten by then, it may be, too.
- * Ops of one round end in the other order than they began.
+ * An op that was just ending, its entry gone and its record not there yet, is in the next dump. It
+ * may be overwritten by then, and so is what was recorded just before it, or just after it. A dump
+ * keeps chunks that are older. Ops of one round end in the other order than they began.
  */
 static void settle_orphans(const uint64_t *ids, uint64_t count)
 {
-	uint64_t oldest[NESTERS];
-
-	find_oldest(ids, count, oldest);
 	for (size_t i = 0; i < orphans.count; i++) {
 		uint64_t id = orphans.ids[i], thread = (id >> 32) - 1;
 
 		ck_assert_uint_lt(thread, NESTERS);
-		if (oldest[thread] < id - ROUND_IDS &&
+		if (has_within(ids, count, id - 3 * ROUND_IDS, id - ROUND_IDS) &&
+		    has_within(ids, count, id + ROUND_IDS, id + 3 * ROUND_IDS) &&
 		    !bsearch(&id, ids, count, sizeof(*ids), compare_ids))
 			ids_add(&missing, id);
 	}
@@ -205,7 +207,7 @@ static void settle_orphans(const uint64_t *ids, uint64_t count)
 }
 
 /* Notes what a dump's waits and ops belong to and is not in it; how many records it has. */
-static uint64_t check_parents(void)
+static uint64_t check_parents(bool is_last)
 {
 	struct snapshot snapshot;
 	uint64_t count = 0, *ids;
@@ -243,6 +245,8 @@ static uint64_t check_parents(void)
 				ids_add(&orphans, record.parent);
 		}
 	}
+	if (is_last)
+		settle_orphans(ids, count);
 	free(ids);
 	count = snapshot.event_count;
 	/* As a flight recorder is asked: what is in it stays. */
@@ -263,13 +267,11 @@ START_TEST(a_ring_has_no_wait_without_its_op)
 	for (size_t i = 0; i < NESTERS; i++)
 		pthread_create(&threads[i], NULL, nest_and_wait, (void *)i);
 	for (; __atomic_load_n(&running, __ATOMIC_ACQUIRE) > 0; dumps++)
-		count += check_parents();
+		count += check_parents(false);
 	for (int i = 0; i < NESTERS; i++)
 		pthread_join(threads[i], NULL);
-	count += check_parents();
-	/* The last dump has none after it: all threads were over. */
-	for (size_t i = 0; i < orphans.count; i++)
-		ids_add(&missing, orphans.ids[i]);
+	/* All threads are over: what is not in this one is in none. */
+	count += check_parents(true);
 	/* While a dump is taken threads may run out of room, for the end of a thread, too. Nothing
 	 * else may be missing. */
 	for (size_t i = 0; i < missing.count; i++) {
