@@ -2,8 +2,10 @@
 /* Wrong if a host's or process's name becomes an option of ssh, or something that a shell runs. */
 #include "remote.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "suite.h"
 
@@ -43,7 +45,8 @@ static const char *const hostile[] = { "plain",    "two words", "it's", "$(echo 
 				       "`id`",     "a\"b",      "a\\b", "*",
 				       "; exit 7", "",          "-x",   "a\nb" };
 
-/* Its command prints its last argument; the shell of the user is sh here. */
+/* Its command prints its last argument; the shell of the user is sh here. It would be ended with its
+ * input. */
 START_TEST(words_stay_as_they_are)
 {
 	struct remote remote;
@@ -52,15 +55,21 @@ START_TEST(words_stay_as_they_are)
 	char said[256] = "", expected[256], command[REMOTE_SCRIPT_BYTES + 64];
 	FILE *shell;
 	size_t length;
+	int input[2];
 
 	ck_assert(remote_script(&remote, &options, words));
 	ck_assert_int_eq(setenv("SCRIPT", remote.script, 1), 0);
-	snprintf(command, sizeof(command), "echo go | sh -c \"$SCRIPT\"");
+	ck_assert_int_eq(pipe(input), 0);
+	ck_assert_int_eq(fcntl(input[1], F_SETFD, FD_CLOEXEC), 0);
+	ck_assert_int_eq(write(input[1], "go\n", 3), 3);
+	snprintf(command, sizeof(command), "exec sh -c \"$SCRIPT\" <&%d", input[0]);
 	shell = popen(command, "r");
 	ck_assert_ptr_nonnull(shell);
 	length = fread(said, 1, sizeof(said) - 1, shell);
 	said[length] = '\0';
 	pclose(shell);
+	close(input[0]);
+	close(input[1]);
 	snprintf(expected, sizeof(expected), "wcprof is ready\n%s", hostile[_i]);
 	ck_assert_str_eq(said, expected);
 }
