@@ -45,8 +45,8 @@ static const char *const hostile[] = { "plain",    "two words", "it's", "$(echo 
 				       "`id`",     "a\"b",      "a\\b", "*",
 				       "; exit 7", "",          "-x",   "a\nb" };
 
-/* Its command prints its last argument; the shell of the user is sh here. It would be ended with its
- * input. */
+/* Its command prints its last argument; the user's shell is sh here. The end of its input would end
+ * it. */
 START_TEST(words_stay_as_they_are)
 {
 	struct remote remote;
