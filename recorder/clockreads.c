@@ -84,8 +84,12 @@ static void write_call(struct self *self, uint64_t ticks, uint32_t stack, uint32
 	(void)chunk_append(self, &record);
 }
 
-void clock_reads_write(struct self *self)
+void clock_reads_end(void)
 {
+	struct self *self = self_of_thread.slot ? self_enter() : NULL;
+
+	if (!self)
+		return;
 	early_add(self);
 	for (uint32_t i = 0; i < CLOCK_PLACES; i++) {
 		const struct clock_place *place = &self->slot->clock_places[i];
@@ -100,4 +104,5 @@ void clock_reads_write(struct self *self)
 		if (count > 1)
 			write_call(self, place->last_ticks, stack, count);
 	}
+	self_leave(self);
 }

@@ -14,7 +14,7 @@
 
 #include "recorder.h"
 
-/* Written by this thread only, inside the recorder. */
-void clock_reads_write(struct self *) HIDDEN;
+/* This thread ends, and is not inside the recorder. */
+void clock_reads_end(void) HIDDEN;
 
 #endif

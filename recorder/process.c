@@ -12,7 +12,6 @@
 #include "recorder.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,6 +21,7 @@
 #include "budget.h"
 #include "claim.h"
 #include "clock.h"
+#include "clockreads.h"
 #include "control.h"
 #include "deployment.h"
 #include "filter.h"
@@ -48,10 +48,6 @@
 #include "text.h"
 
 #include "in_target.h"
-
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
 
 static struct {
 	const struct recorder_host *host; /* at load */
@@ -406,6 +402,7 @@ void recorder_unconfine(const struct recorder_confinement *before)
 
 void thread_end(void)
 {
+	clock_reads_end();
 	if (self_take_flow())
 		switch_flow_ends();
 	self_finish();

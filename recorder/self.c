@@ -17,7 +17,6 @@
 
 #include "chunk.h"
 #include "clock.h"
-#include "clockreads.h"
 #include "gate.h"
 #include "mark.h"
 #include "op.h"
@@ -331,7 +330,6 @@ static void leave_slot(struct self *self)
 	self_come_back(self);
 	op_end_all(self, clock_now_ticks(), OUTCOME_CANCELED,
 		   string_intern(name, strnlen(name, sizeof(name))));
-	clock_reads_write(self);
 	chunk_hand_over(self);
 	slow_path_end(self, &path);
 	self->slot = NULL;
