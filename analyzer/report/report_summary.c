@@ -473,6 +473,7 @@ void report_summary(const struct analysis *analysis, struct emit *emit)
 	emit_count(emit, "dropped_events", NULL, recording->dropped_events);
 	emit_count(emit, "orphan_waits", NULL, analysis->graph.orphan_waits);
 	emit_baseline(analysis, emit);
+	shortening_print_base(analysis, emit);
 	emit_load(analysis, emit);
 	emit_clients(analysis, emit);
 	emit_checks(analysis, emit);

@@ -277,3 +277,23 @@ void shortening_emit(const struct analysis *analysis, struct emit *emit)
 		emit_text_of(&of);
 	}
 }
+
+void shortening_print_base(const struct analysis *analysis, struct emit *emit)
+{
+	const struct replay_answer *baseline = &analysis->whatif.baseline;
+	struct request_figures recorded;
+	const struct requests *requests = &analysis->script.requests;
+	char took[4][EMIT_DURATION_BYTES];
+	if (emit->format != EMIT_TEXT || !analysis->has_script ||
+	    requests->judged_class == NO_INDEX || requests->judged_source == REQUEST_LOCK)
+		return;
+	request_figures_judged(&recorded, requests);
+	if (isnan(recorded.ns[REQUEST_P50]) || isnan(recorded.ns[REQUEST_P99]))
+		return;
+	emit_format_duration(took[0], recorded.ns[REQUEST_P50]);
+	emit_format_duration(took[1], recorded.ns[REQUEST_P99]);
+	emit_format_duration(took[2], baseline->requests_ns[REQUEST_P50]);
+	emit_format_duration(took[3], baseline->requests_ns[REQUEST_P99]);
+	emit_labelled(emit, "Latency", "p50 %s, p99 %s recorded; p50 %s, p99 %s replayed unchanged",
+		      took[0], took[1], took[2], took[3]);
+}

@@ -23,6 +23,10 @@ bool shortening_is_told(const struct shortened *saved);
 void shortening_emit_saved(const struct analysis *analysis, struct emit *emit,
 			   enum request_figure figure, const struct estimate *estimate);
 
+/* Text: how long the judged requests took, recorded and replayed unchanged; savings are of the
+ * latter. Nothing where there are none. */
+void shortening_print_base(const struct analysis *analysis, struct emit *emit);
+
 enum { SHORTENING_CAUSE_BYTES = 160 };
 
 /* Savings of the figure may be shown; else `cause` says why not, in a clause: "the replay ..." */
