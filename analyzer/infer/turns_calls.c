@@ -172,13 +172,14 @@ void turns_without_lock_begin(struct turn_search *search)
 }
 
 /* A turn that was under way when the thread came has ended, another thread has begun the next one,
- * and the thread waits on. */
+ * and the thread waits on. Under a lock it would do so in one section. */
 static bool goes_on(const struct turn_search *search, const struct visit *visit,
 		    const struct visit *next)
 {
 	const struct found_turn *turn = &search->turns[visit->turn];
 
-	return search->goes_on_from[next->first_wait] == visit->last_wait &&
+	return turn->lock == NO_INDEX &&
+	       search->goes_on_from[next->first_wait] == visit->last_wait &&
 	       visit->leads == NO_INDEX && turn->turn.begin_ns < visit->from_ns &&
 	       turns_are_of_one_group(turn, &search->turns[next->turn]);
 }

@@ -194,7 +194,8 @@ struct script {
 	uint32_t *permits;      /* by semaphore: at the start */
 	uint32_t *owed_permits; /* the same: posted for waits that are not there */
 	size_t semaphore_count;
-	uint32_t *parties; /* by barrier */
+	size_t children_count; /* the first semaphores: a permit is a child that has ended */
+	uint32_t *parties;     /* by barrier */
 	size_t barrier_count;
 	struct job_list *jobs; /* by source: conditions, then flows, then semaphores */
 	size_t source_count;

@@ -116,6 +116,7 @@ static void found_build(struct found *found, struct script *script, const struct
 	quanta_build(&found->quanta, rec, timeline, &script->monitors);
 	script_meetings_find(script, &found->meetings);
 	script_children_find(found, rec);
+	script->children_count = found->semaphores.count;
 	found->permit_latency_ns = script_semaphores_find(script, rec, &found->semaphores);
 	found->adoptions =
 		script_adoptions_find(rec, timeline, script->actors, &found->adoption_count);

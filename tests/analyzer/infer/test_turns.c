@@ -154,6 +154,35 @@ START_TEST(a_call_after_a_turn_under_a_lock_is_not_its_end)
 }
 END_TEST
 
+/* A worker gets work each time it has done what it had. At last it is told that there is no more,
+ * while it works. */
+START_TEST(work_that_is_handed_over_twice_is_not_one_stay)
+{
+	struct made made;
+	struct sketch *sketch = &made.monitored.sketch;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "main", 0, 100);
+	sketch_thread(sketch, "worker", 0, 100);
+	for (int i = 0; i < 3; i++) {
+		sketch_hold(sketch, 0, "M", 1, 20 * i + 10, 20 * i + 12);
+		sketch_link(sketch, 0, LINK_WAKE, "more", 20 * i + 11, 1, NO_INDEX);
+	}
+	for (int i = 0; i < 2; i++) {
+		double told = 20 * i + 12;
+
+		sketch_hold(sketch, 1, "M", 2, 20 * i + 8, 20 * i + 9);
+		sketch_wait(sketch, 1, REASON_COND, "more", 20 * i + 9, told, NO_INDEX);
+		sketch_hold(sketch, 1, "M", 3, told, told + 1);
+	}
+	monitored_build(&made.monitored);
+	turns_build(&made.turns, &sketch->rec, &made.monitored.timeline, &made.monitored.releases,
+		    &made.monitored.monitors);
+	ck_assert_uint_eq(made.turns.group_count, 0);
+	made_free(&made);
+}
+END_TEST
+
 START_TEST(any_end_will_do)
 {
 	/* for all that come late, or for some of them */
@@ -180,5 +209,6 @@ SUITE()
 	EACH(no_lock_is_needed, lockless_rows);
 	TEST(one_thread_writes);
 	TEST(a_call_after_a_turn_under_a_lock_is_not_its_end);
+	TEST(work_that_is_handed_over_twice_is_not_one_stay);
 	TEST(any_end_will_do);
 }

@@ -110,6 +110,33 @@ START_TEST(who_only_tries_goes_on_before_any_that_wait)
 }
 END_TEST
 
+/* It has waited for longest, and nobody gives the permit. */
+START_TEST(who_waits_for_any_child_goes_on_last)
+{
+	struct sketch sketch;
+	struct script script;
+	struct machine machine;
+
+	sketch_waiters(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &(const struct script_options){ 0 });
+	machine_begin(&machine, &script, 0);
+	keep_lock(&script);
+	acquire_of(&script, 13)->type = STEP_PERMIT;
+	script.permits[0] = 0;
+	for (size_t children = 0; children <= 1; children++) {
+		script.children_count = children;
+		const struct replayer replayer = simulate_replayer(&script, &machine);
+		const struct trial trial = { 0 };
+		const struct replay_answer answer = replayer_try(&replayer, &trial);
+
+		ck_assert_uint_eq(answer.forced_steps, WAITERS);
+		ck_assert_uint_eq(answer.stuck.actor, children ? 2 : 13);
+	}
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* Main has waited for longer, for the end of a worker, than that for a permit that nobody gives. */
 START_TEST(who_is_waited_for_goes_on_before_who_joins)
 {
@@ -145,5 +172,6 @@ SUITE()
 {
 	TEST(who_has_waited_longest_is_let_go_first);
 	TEST(who_only_tries_goes_on_before_any_that_wait);
+	TEST(who_waits_for_any_child_goes_on_last);
 	TEST(who_is_waited_for_goes_on_before_who_joins);
 }
