@@ -39,7 +39,7 @@ double *sampling_error_build(const struct script *script, const struct machine *
 	const struct shares *shares = &script->shares;
 	const struct scopes *scopes = &script->scopes;
 	size_t count = script->class_count + shares->function_count;
-	bool is_crowded = machine->cpus <= (double)script->actor_count;
+	bool is_crowded = machine_spare_cpus(machine, script, false) <= 0;
 	double *error = memory_new(count, sizeof(*error));
 
 	for (size_t i = 0; is_crowded && shares->in_scope && i < scopes->count; i++)

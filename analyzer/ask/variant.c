@@ -438,7 +438,7 @@ int variant_build(struct variant *variant, const struct script *script,
 	assert(deal < VARIANT_DEALS);
 	*variant = (struct variant){ .script = script, .machine = *machine };
 	if (question->cpus > 0)
-		variant->machine = machine_with_cpus(machine, question->cpus);
+		variant->machine = machine_with_cpus(machine, script, question->cpus);
 	if (question->pool_count || question->split_count || question->queue_count ||
 	    question->load_times > 0 || question->clients_times > 0)
 		failed = edit(variant, script, classes, question, deal, error);

@@ -21,14 +21,20 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/assumptions.h"
+#include "base/memory.h"
 
-/* `cpus` were asked for; 0: as many as there were. */
-static void set_difference(struct machine *machine, double cpus)
+/* That number was asked for of each kernel; 0: as many as there were. */
+static void ask_for(struct machine *machine, const struct script *script, double asked_cpus)
 {
-	bool is_known = cpus > 0 && !isinf(machine->recorded_cpus);
+	double cpus = asked_cpus * (double)(script->kernel_count ? script->kernel_count : 1);
+	bool is_known = asked_cpus > 0 && !isinf(machine->recorded_cpus);
 
+	machine->asked_cpus = asked_cpus;
+	if (asked_cpus > 0)
+		machine->cpus = cpus;
 	machine->has_more = is_known && cpus > machine->recorded_cpus;
 	machine->has_fewer = is_known && cpus < machine->recorded_cpus;
 }
@@ -41,23 +47,51 @@ void machine_begin(struct machine *machine, const struct script *script, double 
 									 : assume.tick,
 				     .cpus = script->recorded_cpus,
 				     .has_others = !(asked_cpus > 0) };
-	if (asked_cpus > 0)
-		machine->cpus = asked_cpus;
-	else if (!script->recording->sample_count)
+	if (!script->recording->sample_count)
 		machine->cpus = INFINITY; /* no sample tells when a thread ran */
 	machine->crosses = machine_crosses(machine, asked_cpus);
-	set_difference(machine, asked_cpus);
+	ask_for(machine, script, asked_cpus);
 }
 
-struct machine machine_with_cpus(const struct machine *machine, double cpus)
+struct machine machine_with_cpus(const struct machine *machine, const struct script *script,
+				 double cpus)
 {
 	struct machine other = *machine;
 
 	assert(cpus > 0);
-	other.cpus = cpus;
 	other.crosses = machine->crosses || machine_crosses(machine, cpus);
-	set_difference(&other, cpus);
+	ask_for(&other, script, cpus);
 	return other;
+}
+
+double machine_cpus_of(const struct machine *machine, const struct script *script, size_t kernel)
+{
+	if (script->kernel_count < 2 || isinf(machine->cpus))
+		return machine->cpus;
+	return machine->asked_cpus > 0 ? machine->asked_cpus : script->kernel_cpus[kernel];
+}
+
+double machine_spare_cpus(const struct machine *machine, const struct script *script,
+			  bool with_others)
+{
+	size_t kernels = script->kernel_count ? script->kernel_count : 1;
+	double *spare = memory_new(kernels, sizeof(*spare)), least = INFINITY;
+
+	for (size_t i = 0; script->kernel_count > 1 && i < script->actor_count; i++)
+		spare[script->actors[i].kernel]--;
+	if (script->kernel_count < 2)
+		spare[0] = -(double)script->actor_count;
+	for (size_t i = 0; with_others && i < script->others.kernel_count; i++)
+		spare[i] -= script->others.there[i].stranger_count;
+	for (size_t i = 0; i < kernels; i++)
+		least = fmin(least, spare[i] + machine_cpus_of(machine, script, i));
+	free(spare);
+	return least;
+}
+
+bool machine_is_crowded(const struct machine *machine, const struct script *script)
+{
+	return machine->has_more || machine_spare_cpus(machine, script, machine->has_others) < 0;
 }
 
 struct crossing_cost machine_crossing(const struct machine *machine, enum crossing crossing)

@@ -17,7 +17,8 @@
 struct machine {
 	double recorded_cpus; /* that the processes could use; infinite: not known */
 	uint64_t tick_ns;     /* of their schedulers */
-	double cpus;          /* that all actors share; infinite: as many as actors */
+	double cpus;          /* of all kernels; infinite: as many as actors */
+	double asked_cpus;    /* of each kernel; 0: as recorded */
 	bool has_others;      /* other programs use them as in the recording */
 	bool crosses;         /* machine_crosses() for these CPUs, or for those asked for before */
 	bool has_more;        /* CPUs than were recorded; */
@@ -37,11 +38,16 @@ struct crossing_cost {
 
 struct crossing_cost machine_crossing(const struct machine *, enum crossing);
 
-/* As recorded (asked_cpus 0), or with as many CPUs as were asked for; nobody else uses those. */
+/* As recorded (asked_cpus 0), or with as many CPUs of each kernel as were asked for; nobody else
+ * uses those. */
 void machine_begin(struct machine *, const struct script *, double asked_cpus);
 
-/* The same machine with another number of CPUs: other programs go on wanting as much of them. */
-struct machine machine_with_cpus(const struct machine *, double cpus);
+/* The same machine with another number of CPUs of each kernel: other programs go on wanting as much
+ * of them. */
+struct machine machine_with_cpus(const struct machine *, const struct script *, double cpus);
+
+/* Those that a kernel's actors share; infinite: as many as there are of them. */
+double machine_cpus_of(const struct machine *, const struct script *, size_t kernel);
 
 /* The recorded run had one CPU, and so many are more. The cost of waking a thread on
  * another CPU is not in the recording then. */
@@ -50,13 +56,12 @@ static inline bool machine_crosses(const struct machine *machine, double cpus)
 	return machine->recorded_cpus < 2 && cpus > machine->recorded_cpus;
 }
 
+/* Those of the kernel with the fewest CPUs that are left over if each of its actors has one, and
+ * with others each stranger. Negative: that many are missing. */
+double machine_spare_cpus(const struct machine *, const struct script *, bool with_others);
+
 /* Whether one of the actors may have to wait for a CPU. With more CPUs than were recorded two
  * actors may still share one. */
-static inline bool machine_is_crowded(const struct machine *machine, const struct script *script)
-{
-	uint32_t strangers = machine->has_others ? script->others.stranger_count : 0;
-
-	return machine->has_more || machine->cpus < (double)script->actor_count + strangers;
-}
+bool machine_is_crowded(const struct machine *, const struct script *);
 
 #endif

@@ -38,14 +38,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t next_run_end_ns(struct simulation *sim)
-{
-	return sim->has_queues ? runqueues_next_ns(&sim->queues) : crowd_next_ns(&sim->crowd);
-}
-
 static uint64_t next_turn_ns(struct simulation *sim)
 {
-	uint64_t run_ns = next_run_end_ns(sim);
+	uint64_t run_ns = simulate_cpus_next_ns(sim);
 
 	return agenda_next_ns(&sim->agenda) < run_ns ? agenda_next_ns(&sim->agenda) : run_ns;
 }
@@ -63,14 +58,13 @@ static void player_is_on(struct player *player)
  * NO_INDEX: it was nobody's turn, only the scheduler's or another program's. */
 static struct turn take_turn(struct simulation *sim)
 {
-	struct turn turn = { .at_ns = next_run_end_ns(sim) };
+	struct turn turn = { .at_ns = simulate_cpus_next_ns(sim) };
 	bool has_run = agenda_next_ns(&sim->agenda) >= turn.at_ns;
 
 	if (!has_run)
 		turn = agenda_take(&sim->agenda);
 	else
-		turn.actor =
-			sim->has_queues ? runqueues_happen(&sim->queues) : crowd_leave(&sim->crowd);
+		turn.actor = simulate_cpus_happen(sim, turn.at_ns);
 	if (turn.actor == NO_INDEX)
 		return turn;
 	if (turn.actor >= sim->script->actor_count) {
@@ -105,8 +99,8 @@ static bool runs_undisturbed(struct simulation *sim, struct player *player, cons
 
 	assert(!player->owed_ns);
 	if (sim->times || steps >= sim->steps_left ||
-	    !crowd_run(&sim->crowd, now_ns, simulate_scaled_ns(sim, player, step),
-		       until_ns < sim->bound_ns ? until_ns : sim->bound_ns))
+	    !simulate_cpus_run(sim, now_ns, simulate_scaled_ns(sim, player, step),
+			       until_ns < sim->bound_ns ? until_ns : sim->bound_ns))
 		return false;
 	player->is_back = false;
 	return true;
@@ -222,7 +216,7 @@ static bool is_ahead_of_others(struct simulation *sim, const struct player *play
 		return true;
 	if (player->now_ns < ahead->before_ns && player->now_ns <= agenda_next_ns(&sim->agenda))
 		return false;
-	runqueues_ahead_end(&sim->queues, ahead);
+	runqueues_ahead_end(&cpus_of(sim, sim->acting)->queues, ahead);
 	return player->now_ns > next_turn_ns(sim);
 }
 
@@ -260,7 +254,7 @@ static void go_on(struct simulation *sim, struct turn turn, struct run_ahead *ah
 			return;
 		}
 		if ((step->type == STEP_RUN || step->type == STEP_WAKING) && ahead)
-			runqueues_ahead_end(&sim->queues, ahead);
+			runqueues_ahead_end(&cpus_of(sim, turn.actor)->queues, ahead);
 		uint32_t at = player->step;
 		simulate_arrives(sim, at, player->now_ns);
 		player->slept = !simulate_interact(sim, step, turn.actor);
@@ -289,33 +283,34 @@ static void play(struct simulation *sim, struct turn turn)
 	if (!sim->has_queues) {
 		if (sim->is_crowded && run_ns) {
 			player->cpu = PLAYER_ARRIVING;
-			crowd_enter(&sim->crowd, turn.at_ns, turn.actor, run_ns);
+			simulate_cpus_enter(sim, turn.at_ns, turn.actor, (double)run_ns);
 			return;
 		}
 		go_on(sim, turn, NULL);
 		return;
 	}
-	if (!runqueues_is_on(&sim->queues, turn.actor)) {
+	struct runqueues *queues = &cpus_of(sim, turn.actor)->queues;
+	uint32_t number = sim->users[turn.actor].number;
+
+	if (!runqueues_is_on(queues, number)) {
 		player->cpu = PLAYER_ARRIVING;
-		runqueues_enter(&sim->queues, turn.at_ns, turn.actor, (double)run_ns);
-		if (!runqueues_is_first(&sim->queues, turn.actor))
+		simulate_cpus_enter(sim, turn.at_ns, turn.actor, (double)run_ns);
+		if (!runqueues_is_first(queues, number))
 			return;
-		runqueues_happen(&sim->queues);
+		runqueues_happen(queues);
 		player_is_on(player);
 	}
-	runqueues_ahead_begin(&sim->queues, &ahead, turn.actor);
+	simulate_cpus_ahead_begin(sim, &ahead, turn.actor);
 	go_on(sim, turn, &ahead);
-	runqueues_ahead_end(&sim->queues, &ahead);
+	runqueues_ahead_end(queues, &ahead);
 	if (player->cpu == PLAYER_OFF)
-		runqueues_off(&sim->queues, turn.at_ns, turn.actor);
+		runqueues_off(queues, turn.at_ns, number);
 }
 
 /* Strangers are always there. */
 static bool is_anybody_left(const struct simulation *sim)
 {
-	size_t running = sim->has_queues ? sim->queues.running : sim->crowd.count;
-
-	return sim->agenda.count + running > sim->stranger_count;
+	return sim->agenda.count + simulate_cpus_running(sim) > sim->stranger_count;
 }
 
 /* --- a run --- */
@@ -354,13 +349,11 @@ static void run_once(struct simulation *sim, struct replay_answer *answer)
 		sim->trace->end_ns = finish_ns;
 	}
 	finish_ns = sim->ran_away ? sim->bound_ns : finish_ns;
-	*answer =
-		(struct replay_answer){ .makespan_ns = (double)(finish_ns - script->start_ns),
-					.queued_ns =
-						sim->has_queues ? (double)sim->queues.waited_ns : 0,
-					.forced_steps = sim->forced_steps,
-					.ran_away = sim->ran_away,
-					.stuck = sim->stuck };
+	*answer = (struct replay_answer){ .makespan_ns = (double)(finish_ns - script->start_ns),
+					  .queued_ns = simulate_cpus_waited_ns(sim),
+					  .forced_steps = sim->forced_steps,
+					  .ran_away = sim->ran_away,
+					  .stuck = sim->stuck };
 	simulate_loops_answer(sim, answer);
 	simulate_requests_answer(sim, answer);
 }

@@ -59,7 +59,7 @@ void simulate_lengths_add(struct lengths *lengths, const struct script *script)
 /* One after the other, each on what there is of a CPU. Rounds in vain are noticed after some. */
 static double serial_ns(const struct simulation *sim)
 {
-	double ns = sim->lengths.fixed_ns, factor_max = 1;
+	double ns = sim->lengths.fixed_ns, factor_max = 1, cpus = 1;
 	double others = sim->stranger_count * fmax(sim->script->others.pressure, 1);
 
 	for (size_t i = 0; i < sim->script->scopes.count; i++) {
@@ -68,7 +68,9 @@ static double serial_ns(const struct simulation *sim)
 	}
 	ns += sim->lengths.round_ns * factor_max * ROUNDS_A_LOOK;
 	ns *= 1 + others;
-	return ns / fmin(sim->machine->cpus, 1);
+	for (uint32_t k = 0; k < sim->kernel_count; k++)
+		cpus = fmin(cpus, machine_cpus_of(sim->machine, sim->script, k));
+	return ns / cpus;
 }
 
 void simulate_bound(struct simulation *sim)

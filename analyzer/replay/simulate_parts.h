@@ -4,8 +4,8 @@
  *
  * simulate_state.c makes it, simulate.c says which actor is next and runs steps that concern nobody
  * else, simulate_bounds.c how far it goes. simulate_steps.c dispatches the other steps to _locks,
- * _tokens, _streams, _clients and _threads, which use _jobs and _queue; _strangers are other
- * programs. One thread a simulation.
+ * _tokens, _streams, _clients and _threads, which use _jobs and _queue. Actors run on _cpus, and
+ * so do _strangers: other programs. One thread a simulation.
  */
 #ifndef WCPROF_SIMULATE_PARTS_H
 #define WCPROF_SIMULATE_PARTS_H
@@ -166,9 +166,25 @@ enum { ROUNDS_A_LOOK = 1024 };
 
 /* Another program: the period in which it wants a CPU, or wants one next. */
 struct stranger {
+	uint32_t kernel;
+	uint32_t number;    /* of those on the same kernel */
 	uint64_t at_ns;     /* as recorded */
 	uint64_t before_ns; /* this is replayed so much later */
 	size_t window;
+};
+
+/* One kernel's CPUs and the actors on them, when there are more actors than CPUs. Those are known
+ * there by numbers of their own, strangers last. */
+struct cpus {
+	struct crowd crowd; /* one of the two */
+	struct runqueues queues;
+	uint32_t *actors; /* by number */
+	uint32_t count;
+};
+
+struct cpu_user {
+	uint32_t kernel;
+	uint32_t number; /* among its actors */
 };
 
 struct simulation {
@@ -199,12 +215,12 @@ struct simulation {
 	uint32_t stranger_count;
 	struct agenda agenda;
 	struct stalls stalls;
-	/* actors on CPUs, when there are more actors than those: one of the two */
-	struct crowd crowd;
-	struct runqueues queues;
-	uint64_t *stamp_ns;  /* by stamp: when it came by, UINT64_MAX = it did not */
-	uint64_t *timing_ns; /* by loop that ends by the clock: when its time began, the same */
-	uint64_t *taken_ns;  /* room for what each request took */
+	struct cpus *cpus; /* by kernel */
+	uint32_t kernel_count;
+	struct cpu_user *users; /* by actor, and those of strangers behind them */
+	uint64_t *stamp_ns;     /* by stamp: when it came by, UINT64_MAX = it did not */
+	uint64_t *timing_ns;    /* by loop that ends by the clock: when its time began, the same */
+	uint64_t *taken_ns;     /* room for what each request took */
 	bool is_crowded;
 	bool is_fair;        /* a lock goes to the actor that has waited longest */
 	bool keeps_timeouts; /* no event cuts one short */
@@ -429,7 +445,31 @@ void simulate_requests_tell(const struct simulation *, uint64_t makespan_ns,
 /* Of those that came to their end; called once a run. */
 void simulate_requests_answer(struct simulation *, struct replay_answer *);
 
+/* simulate_cpus.c. Of each actor the CPUs of its kernel. */
+void simulate_cpus_make(struct simulation *);
+void simulate_cpus_free(struct simulation *);
+void simulate_cpus_reset(struct simulation *);
+/* At now_ns, not before anything else that has happened: this actor has so much to run. */
+void simulate_cpus_enter(struct simulation *, uint64_t now_ns, uint32_t actor, double run_ns);
+/* When something happens on any of them; UINT64_MAX: nothing does. */
+uint64_t simulate_cpus_next_ns(const struct simulation *);
+/* Lets it happen, at that time. The actor that has run what it had to; NO_INDEX: none. */
+uint32_t simulate_cpus_happen(struct simulation *, uint64_t next_ns);
+void simulate_cpus_ahead_begin(struct simulation *, struct run_ahead *, uint32_t actor);
+/* On CPUs that all share: as crowd_run(). */
+bool simulate_cpus_run(struct simulation *, uint64_t *now_ns, uint64_t run_ns, uint64_t until_ns);
+void simulate_cpus_pull(struct simulation *, uint32_t actor, uint32_t waker);
+/* How many actors and strangers are on CPUs or wait for one. */
+size_t simulate_cpus_running(const struct simulation *);
+double simulate_cpus_waited_ns(const struct simulation *);
+
+static inline struct cpus *cpus_of(struct simulation *sim, uint32_t actor)
+{
+	return &sim->cpus[sim->users[actor].kernel];
+}
+
 /* simulate_strangers.c. A stranger comes to a CPU, and goes when it has run what it had to. */
+void simulate_strangers_make(struct simulation *);
 void simulate_strangers_reset(struct simulation *);
 void simulate_stranger_turn(struct simulation *, struct turn, bool has_run);
 

@@ -101,7 +101,7 @@ static void note_waker(struct simulation *sim, uint32_t actor)
 	if (sim->crossing.is_of_all)
 		sim->players[sim->acting].owed_ns += sim->crossing.run_ns;
 	if (sim->crossing.pulls && sim->has_queues && is_by_bytes)
-		runqueues_pull(&sim->queues, actor, sim->acting);
+		simulate_cpus_pull(sim, actor, sim->acting);
 }
 
 bool simulate_wake_first(struct simulation *sim, struct queue *queue, uint64_t now_ns,

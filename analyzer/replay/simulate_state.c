@@ -84,17 +84,6 @@ static void resources_clear(struct simulation *sim)
 	memset(sim->was_given, 0, script->recording->link_count * sizeof(*sim->was_given));
 }
 
-static void queues_clear(struct simulation *sim)
-{
-	const struct script *script = sim->script;
-
-	runqueues_reset(&sim->queues, sim->machine->cpus, sim->machine->tick_ns);
-	sim->queues.keeps_hot = sim->crossing.pulls;
-	for (uint32_t i = 0; i < script->actor_count; i++)
-		if (script->actors[i].weight != 1.0)
-			runqueues_weigh(&sim->queues, i, script->actors[i].weight);
-}
-
 void simulate_reset(struct simulation *sim)
 {
 	const struct script *script = sim->script;
@@ -103,10 +92,7 @@ void simulate_reset(struct simulation *sim)
 	memset(sim->stamp_ns, 0xff, 2 * script->requests.count * sizeof(*sim->stamp_ns));
 	memset(sim->timing_ns, 0xff, script->clock_reads.loop_count * sizeof(*sim->timing_ns));
 	agenda_clear(&sim->agenda);
-	if (sim->has_queues)
-		queues_clear(sim);
-	else
-		crowd_reset(&sim->crowd, sim->machine->cpus);
+	simulate_cpus_reset(sim);
 	simulate_loops_reset(sim);
 	sim->forced_steps = 0;
 	sim->acting = NO_INDEX;
@@ -156,16 +142,10 @@ struct simulation *simulate_new(const struct script *script, const struct machin
 	sim->taken_ns = memory_new(script->requests.judged_count, sizeof(*sim->taken_ns));
 	simulate_loops_find(sim);
 	sim->is_crowded = machine_is_crowded(machine, script);
-	sim->stranger_count =
-		sim->is_crowded && machine->has_others ? script->others.stranger_count : 0;
-	sim->strangers = memory_new(sim->stranger_count, sizeof(*sim->strangers));
-	size_t all = script->actor_count + sim->stranger_count;
-	agenda_make(&sim->agenda, all);
+	simulate_strangers_make(sim);
+	simulate_cpus_make(sim);
+	agenda_make(&sim->agenda, script->actor_count + sim->stranger_count);
 	simulate_stalls_make(&sim->stalls, script->actor_count);
-	if (sim->is_crowded)
-		runqueues_make(&sim->queues, all, machine->cpus);
-	sim->queues.counted = (uint32_t)script->actor_count;
-	sim->crowd.heap = memory_new(all, sizeof(*sim->crowd.heap));
 	for (size_t i = 0; i < script->step_count; i++)
 		if (script->steps[i].type == STEP_SHARE)
 			sim->locks[script->steps[i].arg].is_shared = true;
@@ -200,8 +180,7 @@ void simulate_free(struct simulation *sim)
 	free(sim->taken_ns);
 	agenda_free(&sim->agenda);
 	simulate_stalls_free(&sim->stalls);
-	free(sim->crowd.heap);
 	free(sim->strangers);
-	runqueues_free(&sim->queues);
+	simulate_cpus_free(sim);
 	free(sim);
 }

@@ -104,9 +104,6 @@ bool simulate_run(struct simulation *sim, const struct step *step, uint32_t acto
 	assert(sim->is_crowded && player->cpu == PLAYER_OFF);
 	player->cpu = PLAYER_RUNNING;
 	simulate_paid(player, ns);
-	if (sim->has_queues)
-		runqueues_enter(&sim->queues, player->now_ns, actor, (double)run_ns);
-	else
-		crowd_enter(&sim->crowd, player->now_ns, actor, run_ns);
+	simulate_cpus_enter(sim, player->now_ns, actor, (double)run_ns);
 	return false;
 }

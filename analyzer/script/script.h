@@ -90,6 +90,7 @@ struct actor {
 	uint64_t start_ns;
 	uint64_t finish_ns; /* as recorded */
 	double weight;      /* share of a contended CPU, 1 = the usual one */
+	uint32_t kernel;    /* index: its CPUs are those of this kernel */
 	bool is_spawned;    /* by a STEP_SPAWN; else it starts at start_ns */
 	bool has_startup;   /* its first step is the CPU time of its start, in no op */
 	bool counts;        /* its finish is the makespan, or part of it */
@@ -183,7 +184,9 @@ struct script {
 	struct actor *actors; /* one a thread */
 	size_t actor_count;
 	uint64_t recorded_tick_ns; /* of their scheduler; 0: not known */
-	double recorded_cpus;      /* that the processes could use; infinite: not known */
+	double *kernel_cpus;       /* that its processes could use; infinite: not known */
+	size_t kernel_count;       /* one for each clock of the recording */
+	double recorded_cpus;      /* of all kernels together */
 	uint64_t cpu_ns;           /* that all threads used, by samples */
 	uint64_t queued_ns;        /* in run queues: left out of steps, made anew */
 	bool was_crowded;          /* more threads than CPUs: runs are what was spent on a CPU */

@@ -34,6 +34,7 @@ static void actors_prepare(struct script *script, const struct recording *rec,
 		size_t first = timeline->first[t];
 
 		actor->last_body = actor->take_step = NO_INDEX;
+		actor->kernel = rec->processes[rec->threads[t].process].clock;
 		actor->weight = rec->threads[t].weight
 					? (double)rec->threads[t].weight / REC_WEIGHT_PLAIN
 					: 1.0;
@@ -263,13 +264,26 @@ static uint64_t length_ns_of(const struct recording *rec)
 }
 
 /* Threads had to wait for CPUs only if there were more of them than CPUs, with those of others. */
+static bool is_any_crowded(const struct script *script, const struct recording *rec)
+{
+	uint32_t *threads = memory_new(script->kernel_count, sizeof(*threads));
+	bool is_crowded = false;
+
+	for (size_t t = 0; t < rec->thread_count; t++)
+		threads[rec->processes[rec->threads[t].process].clock]++;
+	for (size_t i = 0; i < script->kernel_count; i++)
+		is_crowded |= (double)threads[i] + script->others.there[i].stranger_count >
+			      script->kernel_cpus[i];
+	free(threads);
+	return is_crowded;
+}
+
 static void crowd_find(struct script *script, const struct recording *rec,
 		       const uint64_t *startup_ns)
 {
 	script->cpu_ns = samples_cpu_ns(rec);
-	others_find(&script->others, rec, startup_ns, script->recorded_cpus);
-	double threads = (double)rec->thread_count + script->others.stranger_count;
-	script->was_crowded = rec->sample_count && threads > script->recorded_cpus;
+	others_find(&script->others, rec, startup_ns, script->kernel_cpus, script->kernel_count);
+	script->was_crowded = rec->sample_count && is_any_crowded(script, rec);
 	script->idle_share = idle_share(script, length_ns_of(rec));
 }
 
@@ -279,35 +293,33 @@ static bool is_tick(uint64_t ns)
 	return ns >= 100000 && ns <= 100000000;
 }
 
-/* How many CPUs all machines had together. */
-static uint32_t machines_cpus(const struct recording *rec)
+/* How many CPUs each kernel's processes had; infinite: none of them says. */
+static void kernels_find(struct script *script, const struct recording *rec)
 {
-	uint32_t *most = memory_new(rec->process_count, sizeof(*most)); /* by machine */
-	uint32_t cpus = 0;
-
+	script->kernel_count = rec->clock_count ? rec->clock_count : 1;
+	script->kernel_cpus = memory_new(script->kernel_count, sizeof(*script->kernel_cpus));
 	/* An image that was replaced by exec may be what gave it fewer: taskset, for one. */
 	for (uint32_t p = 0; p < rec->process_count; p++) {
-		const struct rec_process *process = &rec->processes[p];
+		double *cpus = &script->kernel_cpus[rec->processes[p].clock];
 
-		if (process->cpus <= most[process->clock] || script_next_image(rec, p) != NO_INDEX)
-			continue;
-		cpus += process->cpus - most[process->clock];
-		most[process->clock] = process->cpus;
+		if (rec->processes[p].cpus > *cpus && script_next_image(rec, p) == NO_INDEX)
+			*cpus = rec->processes[p].cpus;
 	}
-	free(most);
-	return cpus;
+	for (size_t i = 0; i < script->kernel_count; i++) {
+		if (!(script->kernel_cpus[i] > 0))
+			script->kernel_cpus[i] = INFINITY;
+		script->recorded_cpus += script->kernel_cpus[i];
+	}
 }
 
 /* How many CPUs there were, and whether the recording shows what each thread had of them. */
 static void cpus_find(struct script *script, const struct recording *rec,
 		      const uint64_t *startup_ns)
 {
-	uint32_t cpus = machines_cpus(rec);
-
+	kernels_find(script, rec);
 	for (uint32_t p = 0; p < rec->process_count && !script->recorded_tick_ns; p++)
 		if (is_tick(rec->processes[p].tick_ns))
 			script->recorded_tick_ns = rec->processes[p].tick_ns;
-	script->recorded_cpus = cpus ? cpus : INFINITY;
 	crowd_find(script, rec, startup_ns);
 }
 
@@ -429,6 +441,7 @@ void script_free(struct script *script)
 	free(script->steps);
 	free(script->origins);
 	free(script->actors);
+	free(script->kernel_cpus);
 	free(script->lock_class);
 	free(script->arrivals);
 	free(script->scope_ns);

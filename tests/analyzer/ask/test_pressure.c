@@ -8,6 +8,7 @@
 #include "suite.h"
 
 static struct others_window windows[] = { { 100 * SKETCH_MS, 1 }, { 200 * SKETCH_MS, 1 } };
+static struct others_there there = { .windows = windows, .window_count = 2, .stranger_count = 1 };
 static struct sketch sketch;
 static struct script script;
 static struct machine machine;
@@ -21,8 +22,9 @@ static void setup(void)
 	script_build(&script, &sketch.rec, &sketch.classes, &(const struct script_options){ 0 });
 	machine_begin(&machine, &script, 1);
 	machine.has_others = true;
+	others_free(&script.others);
 	script.others = (struct others){
-		.windows = windows, .window_count = 2, .stranger_count = 1, .pressure = 1
+		.there = &there, .kernel_count = 1, .stranger_count = 1, .pressure = 1
 	};
 }
 

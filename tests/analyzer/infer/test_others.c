@@ -15,6 +15,7 @@ static struct rec_sample samples[2];
 static struct rec_process processes[] = { { .cpus = 2 }, { .cpus = 1 } };
 static struct rec_thread threads[1];
 static uint64_t startup_ns[1];
+static const double one_cpu[] = { 1 }, two_cpus[] = { 2 };
 
 /* One thread that uses `own` CPUs of two, for a second; others use `used_ms` in each tenth. */
 static void record(struct recording *rec, double own, const unsigned used_ms[LOOKS - 1])
@@ -61,12 +62,12 @@ START_TEST(others_used_what_is_left)
 		struct others others;
 
 		record(&rec, rows[i].own, rows[i].used_ms);
-		others_find(&others, &rec, startup_ns, 2);
+		others_find(&others, &rec, startup_ns, two_cpus, 1);
 		ck_assert(others.is_known);
 		ck_assert_msg(fabs(others.cpus - rows[i].cpus) < 1e-6 &&
 				      others.stranger_count == rows[i].strangers,
 			      "row %d: %g, %u", rows[i].row, others.cpus, others.stranger_count);
-		ck_assert_uint_eq(others.window_count, LOOKS - 1);
+		ck_assert_uint_eq(others.there[0].window_count, LOOKS - 1);
 		others_free(&others);
 	}
 }
@@ -80,12 +81,12 @@ START_TEST(windows_have_what_was_used_in_them)
 	struct others others;
 
 	record(&rec, 0.5, used_ms);
-	others_find(&others, &rec, startup_ns, 2);
+	others_find(&others, &rec, startup_ns, two_cpus, 1);
 	for (size_t i = 0; i < LOOKS - 1; i++) {
 		double expected = used_ms[i] / 100.0 * 160 / 180;
 
-		ck_assert_uint_eq(others.windows[i].end_ns, (i + 1) * LOOK_MS * MS);
-		ck_assert_double_eq_tol(others.windows[i].cpus, expected, 1e-6);
+		ck_assert_uint_eq(others.there[0].windows[i].end_ns, (i + 1) * LOOK_MS * MS);
+		ck_assert_double_eq_tol(others.there[0].windows[i].cpus, expected, 1e-6);
 	}
 	others_free(&others);
 }
@@ -105,9 +106,9 @@ START_TEST(before_the_first_look_all_was_as_after_it)
 	rec.op_count = 2;
 	for (size_t i = 0; i < rec.idle_count; i++)
 		idles[i].at_ns += 50 * MS;
-	others_find(&others, &rec, startup_ns, 2);
-	ck_assert_uint_eq(others.start_ns, 3 * MS);
-	ck_assert_uint_eq(others.windows[0].end_ns, (LOOK_MS + 50) * MS);
+	others_find(&others, &rec, startup_ns, two_cpus, 1);
+	ck_assert_uint_eq(others.there[0].start_ns, 3 * MS);
+	ck_assert_uint_eq(others.there[0].windows[0].end_ns, (LOOK_MS + 50) * MS);
 	others_free(&others);
 }
 END_TEST
@@ -133,18 +134,18 @@ START_TEST(starts_are_no_use_of_others)
 	samples[0] = (struct rec_sample){ .at_ns = 250 * (uint64_t)MS, .cpu_ns = 40 * MS };
 	samples[1].cpu_ns = 40 * MS;
 	startup_ns[0] = 40 * MS;
-	others_find(&others, &rec, startup_ns, 2);
+	others_find(&others, &rec, startup_ns, two_cpus, 1);
 	ck_assert_double_eq_tol(others.cpus, 0, 1e-6);
 	others_free(&others);
 	startup_ns[0] = 0;
-	others_find(&others, &rec, startup_ns, 2);
+	others_find(&others, &rec, startup_ns, two_cpus, 1);
 	ck_assert_double_eq_tol(others.cpus, 0.04, 1e-6);
 	others_free(&others);
 }
 END_TEST
 
-/* A thread of another machine used none of these CPUs. */
-START_TEST(threads_of_one_machine_count)
+/* A thread of another kernel used none of these CPUs, and one of another container did. */
+START_TEST(threads_of_one_kernel_count)
 {
 	static const unsigned used_ms[LOOKS - 1] = { 0 };
 	struct recording rec;
@@ -153,8 +154,38 @@ START_TEST(threads_of_one_machine_count)
 	record(&rec, 0.5, used_ms);
 	processes[1].host = 1;
 	threads[0].process = 1;
-	others_find(&others, &rec, startup_ns, 2);
+	others_find(&others, &rec, startup_ns, two_cpus, 1);
+	ck_assert_double_eq_tol(others.cpus, 0, 1e-6);
+	others_free(&others);
+	processes[1].clock = 1;
+	others_find(&others, &rec, startup_ns, two_cpus, 1);
 	ck_assert_double_eq_tol(others.cpus, 0.48, 1e-6);
+	others_free(&others);
+}
+END_TEST
+
+/* On the first others used a CPU all the time, on the second one half of the only one. */
+START_TEST(each_kernel_has_others_of_its_own)
+{
+	static const unsigned used_ms[LOOKS - 1] = { 100, 100, 100, 100, 100,
+						     100, 100, 100, 100, 100 };
+	static const double cpus[] = { 2, 1 };
+	struct recording rec;
+	struct others others;
+
+	record(&rec, 0.5, used_ms);
+	processes[1].clock = 1;
+	others_find(&others, &rec, startup_ns, cpus, 2);
+	ck_assert(!others.is_known && others.stranger_count == 1);
+	others_free(&others);
+	for (uint64_t i = 0; i < LOOKS; i++)
+		idles[rec.idle_count++] =
+			(struct rec_idle){ i * LOOK_MS * MS, i * LOOK_MS * MS / 2, 1 };
+	others_find(&others, &rec, startup_ns, cpus, 2);
+	ck_assert(others.is_known && others.stranger_count == 2);
+	ck_assert_double_eq_tol(others.there[0].cpus, 0.98, 1e-6);
+	ck_assert_double_eq_tol(others.there[1].cpus, 0.49, 1e-6);
+	ck_assert_double_eq_tol(others.cpus, 0.98 + 0.49, 1e-6);
 	others_free(&others);
 }
 END_TEST
@@ -167,22 +198,24 @@ START_TEST(one_process_tells)
 	struct others others;
 
 	record(&rec, 1, used_ms);
-	others_find(&others, &rec, startup_ns, 1);
+	others_find(&others, &rec, startup_ns, one_cpu, 1);
 	ck_assert(!others.is_known && others.stranger_count == 0);
+	others_free(&others);
 	for (uint64_t i = 0; i < LOOKS; i++)
 		idles[rec.idle_count++] = (struct rec_idle){ i * MS, 0, 1 };
-	others_find(&others, &rec, startup_ns, 1);
-	ck_assert(others.is_known && others.windows[0].end_ns == MS);
+	others_find(&others, &rec, startup_ns, one_cpu, 1);
+	ck_assert(others.is_known && others.there[0].windows[0].end_ns == MS);
 	others_free(&others);
 	processes[1].cpus = 2;
-	others_find(&others, &rec, startup_ns, 2);
-	ck_assert_uint_eq(others.windows[0].end_ns, LOOK_MS * MS);
+	others_find(&others, &rec, startup_ns, two_cpus, 1);
+	ck_assert_uint_eq(others.there[0].windows[0].end_ns, LOOK_MS * MS);
 	others_free(&others);
 	processes[1].cpus = 1;
 	/* nobody knows what recorded threads used */
 	rec.sample_count = 0;
-	others_find(&others, &rec, startup_ns, 2);
+	others_find(&others, &rec, startup_ns, two_cpus, 1);
 	ck_assert(!others.is_known);
+	others_free(&others);
 }
 END_TEST
 
@@ -193,6 +226,7 @@ SUITE()
 	TEST(before_the_first_look_all_was_as_after_it);
 	TEST(each_stranger_has_what_the_ones_before_left);
 	TEST(starts_are_no_use_of_others);
-	TEST(threads_of_one_machine_count);
+	TEST(threads_of_one_kernel_count);
+	TEST(each_kernel_has_others_of_its_own);
 	TEST(one_process_tells);
 }

@@ -68,12 +68,38 @@ START_TEST(wake_ups_cross_where_there_was_one_cpu)
 		if (!(rows[i].asked > 0))
 			continue;
 		machine_begin(&machine, &script, 0);
-		other = machine_with_cpus(&machine, rows[i].asked);
+		other = machine_with_cpus(&machine, &script, rows[i].asked);
 		ck_assert_msg(other.crosses == rows[i].crosses && !machine.crosses, "row %d",
 			      rows[i].row);
 		/* the first question is not forgotten */
-		ck_assert(machine_with_cpus(&other, 1).crosses == rows[i].crosses);
+		ck_assert(machine_with_cpus(&other, &script, 1).crosses == rows[i].crosses);
 	}
+}
+END_TEST
+
+/* A number that is asked for is that of each kernel, and one that has too few is enough. */
+START_TEST(each_kernel_has_cpus_of_its_own)
+{
+	double kernel_cpus[] = { 4, 1 };
+	struct actor actors[] = { { .kernel = 0 }, { .kernel = 1 }, { .kernel = 1 } };
+	const struct recording recording = { .sample_count = 1 };
+	const struct script script = { .recording = &recording,
+				       .kernel_cpus = kernel_cpus,
+				       .kernel_count = 2,
+				       .recorded_cpus = 5,
+				       .actors = actors,
+				       .actor_count = 3 };
+	struct machine machine, other;
+
+	machine_begin(&machine, &script, 0);
+	ck_assert_double_eq(machine_cpus_of(&machine, &script, 0), 4);
+	ck_assert_double_eq(machine_cpus_of(&machine, &script, 1), 1);
+	ck_assert_double_eq(machine_spare_cpus(&machine, &script, false), -1);
+	ck_assert(machine_is_crowded(&machine, &script));
+	other = machine_with_cpus(&machine, &script, 2);
+	ck_assert_double_eq(other.cpus, 4);
+	ck_assert_double_eq(machine_cpus_of(&other, &script, 1), 2);
+	ck_assert(other.has_fewer && !other.has_more && !machine_is_crowded(&other, &script));
 }
 END_TEST
 
@@ -135,8 +161,9 @@ START_TEST(who_is_crowded_waits)
 		const struct machine two = { .tick_ns = 4000000,
 					     .cpus = 2,
 					     .has_others = rows[i].has_others };
+		struct others_there there = { .stranger_count = rows[i].strangers };
 		const struct script script = { .actor_count = rows[i].actors,
-					       .others.stranger_count = rows[i].strangers };
+					       .others = { .there = &there, .kernel_count = 1 } };
 
 		ck_assert_msg(machine_is_crowded(&two, &script) == rows[i].is_crowded, "row %d",
 			      rows[i].row);
@@ -148,6 +175,7 @@ SUITE()
 {
 	TEST(cpus_are_as_recorded_unless_asked);
 	TEST(wake_ups_cross_where_there_was_one_cpu);
+	TEST(each_kernel_has_cpus_of_its_own);
 	TEST(what_crossing_costs_is_in_no_recording);
 	TEST(who_is_crowded_waits);
 }

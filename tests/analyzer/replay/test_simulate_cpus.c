@@ -102,8 +102,10 @@ START_TEST(years_without_others_take_no_time)
 	running(&sketch, &script, 100, 100);
 	machine_begin(&machine, &script, 1);
 	machine.has_others = true;
+	struct others_there there = { .windows = windows, .window_count = 2, .stranger_count = 1 };
+	others_free(&script.others);
 	script.others = (struct others){
-		.windows = windows, .window_count = 2, .stranger_count = 1, .pressure = 1
+		.there = &there, .kernel_count = 1, .stranger_count = 1, .pressure = 1
 	};
 	const struct replayer replayer = simulate_replayer(&script, &machine);
 	const struct replay_answer answer = replayer_try(&replayer, &(const struct trial){ 0 });
@@ -151,6 +153,7 @@ START_TEST(others_use_what_they_did)
 	struct machine machine;
 
 	running(&sketch, &script, 100, 100);
+	others_free(&script.others);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct trial trial = { .shares_cpus = rows[i].shares_cpus };
 		double second = rows[i].others < 0 ? 0 : rows[i].others;
@@ -159,8 +162,11 @@ START_TEST(others_use_what_they_did)
 
 		machine_begin(&machine, &script, rows[i].cpus);
 		machine.has_others = true;
-		script.others = (struct others){ .windows = windows,
-						 .window_count = 2,
+		struct others_there there = { .windows = windows,
+					      .window_count = 2,
+					      .stranger_count = rows[i].strangers };
+		script.others = (struct others){ .there = &there,
+						 .kernel_count = 1,
 						 .stranger_count = rows[i].strangers,
 						 .pressure = rows[i].pressure };
 		const struct replayer replayer = simulate_replayer(&script, &machine);
@@ -172,6 +178,72 @@ START_TEST(others_use_what_they_did)
 	script.others = (struct others){ 0 };
 	script_free(&script);
 	sketch_free(&sketch);
+}
+END_TEST
+
+/* Two threads run for 100 ms each, on kernels of 1 CPU; main waits for them. On one of the kernels
+ * there is a stranger as well. */
+START_TEST(each_kernel_has_cpus_of_its_own)
+{
+	static const struct {
+		int row;
+		uint32_t kernels[2]; /* of the threads */
+		double asked_cpus;
+		uint32_t strangers[2]; /* by kernel */
+		double finish_ms[2];
+	} rows[] = {
+		{ 1, { 0, 0 }, 0, { 0, 0 }, { 196, 200 } }, /* they take turns at each tick */
+		{ 2, { 0, 1 }, 0, { 0, 0 }, { 100, 100 } },
+		{ 3, { 1, 1 }, 0, { 0, 0 }, { 196, 200 } },
+		{ 4, { 0, 1 }, 1, { 0, 0 }, { 100, 100 } },
+		{ 5, { 0, 0 }, 2, { 0, 0 }, { 100, 100 } }, /* of each kernel */
+		{ 6, { 0, 1 }, 0, { 1, 0 }, { 200, 100 } },
+		{ 7, { 0, 1 }, 0, { 0, 1 }, { 100, 200 } },
+		{ 8, { 0, 1 }, 0, { 1, 1 }, { 200, 200 } },
+	};
+
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(*rows); i++) {
+		bool shares_cpus = i % 2;
+		const uint32_t *strangers = rows[i / 2].strangers;
+		struct others_window window = { 1000 * SKETCH_MS, 1 };
+		struct others_there there[2];
+		double cpus[2] = { 1, 1 };
+		uint64_t finish_ns[3];
+		const struct trial trial = { .finish_ns = finish_ns, .shares_cpus = shares_cpus };
+		struct sketch sketch;
+		struct script script;
+		struct machine machine;
+
+		running(&sketch, &script, 100, 100);
+		others_free(&script.others);
+		free(script.kernel_cpus);
+		script.kernel_cpus = cpus;
+		script.kernel_count = script.recorded_cpus = 2;
+		for (size_t k = 0; k < 2; k++) {
+			script.actors[k + 1].kernel = rows[i / 2].kernels[k];
+			there[k] = (struct others_there){ .windows = &window,
+							  .window_count = 1,
+							  .stranger_count = strangers[k] };
+		}
+		script.others = (struct others){ .there = there,
+						 .kernel_count = 2,
+						 .stranger_count = strangers[0] + strangers[1],
+						 .pressure = 1 };
+		machine_begin(&machine, &script, rows[i / 2].asked_cpus);
+		if (!(rows[i / 2].asked_cpus > 0))
+			machine.cpus = 2; /* as if there were samples */
+		const struct replayer replayer = simulate_replayer(&script, &machine);
+		(void)replayer_try(&replayer, &trial);
+		for (size_t k = 0; k < 2; k++)
+			ck_assert_msg(
+				fabs((double)finish_ns[k + 1] / 1e6 - rows[i / 2].finish_ms[k]) < 5,
+				"row %d, sharing %d: thread %zu ends at %g ms", rows[i / 2].row,
+				shares_cpus, k, (double)finish_ns[k + 1] / 1e6);
+		script.others = (struct others){ 0 };
+		script.kernel_cpus = NULL;
+		script_free(&script);
+		sketch_free(&sketch);
+	}
 }
 END_TEST
 
@@ -280,6 +352,7 @@ SUITE()
 	TEST(to_sleep_and_wake_takes_a_cpu);
 	TEST(a_nice_thread_gets_less);
 	TEST(others_use_what_they_did);
+	TEST(each_kernel_has_cpus_of_its_own);
 	TEST(years_without_others_take_no_time);
 	TEST(a_lock_goes_to_another_cpu_more_slowly);
 	TEST(to_signal_to_another_cpu_takes_longer);

@@ -61,6 +61,46 @@ START_TEST(cpus_are_those_of_the_recording)
 }
 END_TEST
 
+/* Two containers of one machine share its CPUs, another machine has its own; threads stay there. */
+START_TEST(each_kernel_has_cpus_of_its_own)
+{
+	struct rec_process processes[] = { { .cpus = 2, .op = NO_INDEX },
+					   { .cpus = 4, .op = NO_INDEX },
+					   { .cpus = 1, .op = NO_INDEX, .clock = 1 } };
+	struct rec_sample sample = { 0 };
+	struct sketch sketch;
+	struct script script;
+
+	for (int crowded = 0; crowded < 2; crowded++) {
+		sketch_begin(&sketch);
+		sketch.rec.processes = processes;
+		sketch.rec.process_count = 3;
+		sketch.rec.clock_count = 2;
+		for (uint32_t t = 0; t < 3; t++)
+			sketch_thread(&sketch, "any", 0, 20);
+		sketch.rec.threads[1].process = 1;
+		sketch.rec.threads[2].process = 2;
+		if (crowded)
+			sketch.rec.threads[1].process = 2;
+		sketch.rec.samples = &sample;
+		sketch.rec.sample_count = 1;
+		sketch_end(&sketch);
+		script_build(&script, &sketch.rec, &sketch.classes,
+			     &(const struct script_options){ 0 });
+		ck_assert_uint_eq(script.kernel_count, 2);
+		ck_assert_double_eq(script.kernel_cpus[0], 4);
+		ck_assert_double_eq(script.kernel_cpus[1], 1);
+		ck_assert_double_eq(script.recorded_cpus, 5);
+		ck_assert_uint_eq(script.actors[0].kernel, 0);
+		ck_assert_uint_eq(script.actors[1].kernel, (uint32_t)crowded);
+		ck_assert_uint_eq(script.actors[2].kernel, 1);
+		ck_assert_int_eq(script.was_crowded, crowded);
+		script_free(&script);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
 /* A thread is started at 2 ms, and has used 3 ms of CPU time when it is first seen, at 6. */
 START_TEST(a_start_runs)
 {
@@ -95,5 +135,6 @@ END_TEST
 SUITE()
 {
 	TEST(cpus_are_those_of_the_recording);
+	TEST(each_kernel_has_cpus_of_its_own);
 	TEST(a_start_runs);
 }
