@@ -216,6 +216,7 @@ static bool set_trial_option(struct cmd_options *options, char letter, const cha
 	case 'w':
 		options->window = argument;
 		return true;
+	case 'd':
 	case 'f':
 	case 'L':
 		options->seconds = argument;
@@ -260,6 +261,9 @@ static bool set_watch_option(struct cmd_options *options, char letter, const cha
 	case 'R':
 		options->remote_path = argument;
 		return true;
+	case 'H':
+		options->wait = argument;
+		return true;
 	default:
 		return false;
 	}
@@ -284,9 +288,6 @@ static void set_option(struct cmd_options *options, char letter, const char *arg
 		break;
 	case '7':
 		options->filtered = true;
-		break;
-	case 'd':
-		options->seconds = argument;
 		break;
 	case 'u':
 		options->user = argument;
@@ -492,9 +493,7 @@ void cmd_format_bytes(double bytes, char *to, size_t size)
 	size_t unit = 0;
 
 	assert(bytes >= 0);
-	while (bytes >= 999.5 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+	for (; bytes >= 999.5 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
 		bytes /= 1000;
-		unit++;
-	}
 	snprintf(to, size, unit > 0 && bytes < 10 ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
 }

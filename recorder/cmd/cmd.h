@@ -48,6 +48,7 @@ struct cmd_options {
 	const char *seed;
 	const char *ssh;
 	const char *remote_path;
+	const char *wait;
 	const char *remove;
 	const char *min;
 	const char *when;

@@ -77,7 +77,7 @@ int cmd_collect(struct cmd_options *options)
 {
 	const char *directory = options->output ? options->output : usual_directory;
 	size_t count = (size_t)options->argument_count;
-	time_t seconds = window_seconds(options, USUAL_SECONDS);
+	time_t seconds = window_seconds(options->seconds, USUAL_SECONDS);
 	struct remote *remotes = NULL;
 	int status = CMD_USAGE;
 

@@ -87,7 +87,7 @@ static int record_running(struct cmd_options *options, time_t seconds)
 int cmd_record(struct cmd_options *options)
 {
 	struct record_run run = { .output_fd = -1 };
-	time_t seconds = window_seconds(options, WINDOW_FOR_EVER);
+	time_t seconds = window_seconds(options->seconds, WINDOW_FOR_EVER);
 
 	if (seconds < 0)
 		return CMD_FAILED;

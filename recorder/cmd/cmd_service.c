@@ -117,7 +117,7 @@ static int refuse(const struct service *service, const char *library, bool is_sy
 int cmd_service(struct cmd_options *options)
 {
 	struct service service = { .options = options };
-	time_t seconds = window_seconds(options, SECONDS);
+	time_t seconds = window_seconds(options->seconds, SECONDS);
 	char library[EXECUTABLE_PATH_BYTES], state[64];
 	bool answers;
 	int status;

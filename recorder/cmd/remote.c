@@ -2,16 +2,13 @@
 /*
  * The wcprof command of other hosts; remote.h has the contract.
  *
- * ssh gets a host and one text, which the user's shell there reads: it runs sh with a script. The
- * script says that it is there, and waits for a line before it runs the command. So whatever the
- * shell's start-up files print comes before, and is left out. While the command runs, the script
- * reads on. The end of its input, as when the connection is gone, ends the command: that turns
- * recording off, if it had turned it on.
+ * Each is an ssh with a script (remote_words.c). The script says that it is there, and waits for a
+ * line before it runs the command. The start-up files of the shell there may print something
+ * before: that is left out. A host that is not ready long after another one is left out, too, as
+ * all that are ready wait for it.
  */
 #include "remote.h"
 
-#include <assert.h>
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -26,89 +23,15 @@
 
 #include "output.h"
 #include "outfile.h"
-
-#define READY "wcprof is ready"
-
-static const char before[] = "exec 3<&0; echo '" READY "'; read -r go <&3 || exit 1; ";
-static const char after[] =
-	" </dev/null 3<&- & p=$!; { cat <&3; kill -TERM $p; } >/dev/null 2>&1 & "
-	"c=$!; wait $p; s=$?; kill $c 2>/dev/null; exit $s";
+#include "window.h"
 
 enum {
 	SSH_WORDS_MOST = 32,
 	BLOCK_BYTES = 65536,
 	SHOW_MS = 200,
+	USUAL_WAIT_SECONDS = 30,
 	NOT_FOUND = 127, /* as shells say it */
 };
-
-/* --- names and words --- */
-
-bool remote_is_host(const char *text)
-{
-	size_t length = strlen(text);
-
-	if (length == 0 || length >= REMOTE_HOST_BYTES || text[0] == '-' || text[0] == '.')
-		return false;
-	for (const char *at = text; *at; at++)
-		if (!isascii(*at) || (!isalnum(*at) && !strchr("._-@%", *at)))
-			return false;
-	return true;
-}
-
-bool remote_parse(const char *text, char host[REMOTE_HOST_BYTES], const char **process)
-{
-	const char *colon = strchr(text, ':');
-	size_t length = colon ? (size_t)(colon - text) : 0;
-
-	if (!colon || length >= REMOTE_HOST_BYTES || !colon[1] || isspace(colon[1]))
-		return false;
-	memcpy(host, text, length);
-	host[length] = '\0';
-	*process = colon + 1;
-	return remote_is_host(host);
-}
-
-/* A word as a shell reads it back. */
-static void put_word(FILE *to, const char *word)
-{
-	fputc('\'', to);
-	for (; *word; word++)
-		if (*word == '\'')
-			fputs("'\\''", to);
-		else
-			fputc(*word, to);
-	fputc('\'', to);
-}
-
-bool remote_script(struct remote *remote, const struct cmd_options *options,
-		   const char *const *words)
-{
-	char script[REMOTE_SCRIPT_BYTES];
-	FILE *stream = fmemopen(script, sizeof(script), "w");
-	bool is_whole;
-
-	if (!stream)
-		return false;
-	fputs(before, stream);
-	put_word(stream, options->remote_path ? options->remote_path : "wcprof");
-	for (; *words; words++) {
-		fputc(' ', stream);
-		put_word(stream, *words);
-	}
-	fputs(after, stream);
-	is_whole =
-		fflush(stream) == 0 && !ferror(stream) && ftell(stream) < (long)sizeof(script) - 1;
-	fclose(stream);
-	stream = is_whole ? fmemopen(remote->script, sizeof(remote->script), "w") : NULL;
-	if (!stream)
-		return false;
-	fputs("sh -c ", stream);
-	put_word(stream, script);
-	is_whole = fflush(stream) == 0 && !ferror(stream) &&
-		   ftell(stream) < (long)sizeof(remote->script) - 1;
-	fclose(stream);
-	return is_whole;
-}
 
 /* --- processes --- */
 
@@ -190,8 +113,12 @@ static void close_end(int *fd)
 
 static void say_line(struct remote *remote)
 {
-	if (remote->line_bytes > 0)
-		cmd_fail("%s: %.*s", remote->host, (int)remote->line_bytes, remote->line);
+	size_t bytes = remote->line_bytes;
+
+	while (bytes > 0 && remote->line[bytes - 1] == '\r') /* as ssh's own lines end */
+		bytes--;
+	if (bytes > 0)
+		cmd_fail("%s: %.*s", remote->host, (int)bytes, remote->line);
 	remote->line_bytes = 0;
 }
 
@@ -209,7 +136,7 @@ static void take_errors(struct remote *remote, const char *bytes, size_t count)
 /* Up to the line that says it is ready. How many bytes that took. */
 static size_t skip_until_ready(struct remote *remote, const char *bytes, size_t count)
 {
-	static const char ready[] = READY "\n";
+	static const char ready[] = REMOTE_READY "\n";
 	size_t matched = remote->ready_bytes, i = 0;
 
 	while (i < count && ready[matched]) {
@@ -268,7 +195,55 @@ struct running {
 	bool has_gone;
 	bool is_stopped; /* by a signal */
 	FILE *terminal;  /* NULL: nothing is shown */
+	time_t wait_seconds;
+	int64_t until_ms; /* 0: not even one is ready */
 };
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+}
+
+/* Nothing that it sends from now on is read. */
+static void leave_out(struct running *running, struct remote *remote)
+{
+	stop(remote, cmd_fail("%s: left out: not there %ld s after another host", remote->host,
+			      (long)running->wait_seconds));
+	close_end(&remote->err);
+	remote->is_late = true;
+	kill(remote->pid, SIGKILL);
+}
+
+/* Once one host is ready, the others have so long. */
+static void leave_late_ones_out(struct running *running)
+{
+	bool is_one_ready = false;
+
+	for (size_t i = 0; i < running->count; i++)
+		is_one_ready |= running->remotes[i].is_ready;
+	if (!is_one_ready)
+		return;
+	if (!running->until_ms)
+		running->until_ms = now_ms() + running->wait_seconds * INT64_C(1000);
+	for (size_t i = 0; now_ms() >= running->until_ms && i < running->count; i++)
+		if (!running->remotes[i].is_ready && running->remotes[i].out >= 0)
+			leave_out(running, &running->remotes[i]);
+}
+
+/* How long to wait for news; -1: for ever. */
+static int patience_ms(const struct running *running)
+{
+	int64_t left_ms = running->until_ms - now_ms();
+
+	if (running->terminal)
+		return SHOW_MS;
+	if (running->has_gone || !running->until_ms)
+		return -1;
+	return left_ms < 0 ? 0 : (int)left_ms;
+}
 
 /* Once each is ready, or has ended. */
 static void go(struct running *running)
@@ -324,7 +299,7 @@ static bool take_turn(struct running *running, struct pollfd *polls, int signals
 	}
 	if (!has_any)
 		return false;
-	if (poll(polls, count, running->terminal ? SHOW_MS : -1) < 0)
+	if (poll(polls, count, patience_ms(running)) < 0)
 		return errno == EINTR;
 	if (polls[0].revents && !running->is_stopped)
 		stop_all(running);
@@ -334,8 +309,10 @@ static bool take_turn(struct running *running, struct pollfd *polls, int signals
 		if (polls[2 * i + 2].revents)
 			receive(&running->remotes[i], &running->remotes[i].err);
 	}
-	if (!running->has_gone)
+	if (!running->has_gone) {
+		leave_late_ones_out(running);
 		go(running);
+	}
 	show(running);
 	return true;
 }
@@ -373,7 +350,7 @@ static int settle(struct remote *remote, bool is_stopped, const struct cmd_optio
 		return 0;
 	if (strcmp(remote->file, "-") != 0)
 		(void)unlink(remote->file);
-	if (!is_stopped)
+	if (!is_stopped && !remote->is_late)
 		cmd_fail("%s: no dump came from there (status %d)%s", remote->host, remote->status,
 			 remote->status == NOT_FOUND && !options->remote_path
 				 ? "; --remote-path says where its wcprof is"
@@ -417,14 +394,17 @@ static int signals_take(sigset_t *before_us)
 
 int remote_run(struct remote *remotes, size_t count, const struct cmd_options *options)
 {
-	struct running running = { .remotes = remotes, .count = count };
+	struct running running = { .remotes = remotes,
+				   .count = count,
+				   .wait_seconds =
+					   window_seconds(options->wait, USUAL_WAIT_SECONDS) };
 	struct pollfd *polls = calloc(2 * count + 1, sizeof(*polls));
 	sigset_t before_us;
 	int status = CMD_DONE, signals;
 
-	if (!polls || !open_files(remotes, count)) {
+	if (running.wait_seconds < 0 || !polls || !open_files(remotes, count)) {
 		free(polls);
-		return CMD_FAILED;
+		return running.wait_seconds < 0 ? CMD_USAGE : CMD_FAILED;
 	}
 	signals = signals_take(&before_us);
 	if (!options->quiet && isatty(STDERR_FILENO))

@@ -15,6 +15,9 @@
 
 #include "cmd.h"
 
+/* A line: the script is there. */
+#define REMOTE_READY "wcprof is ready"
+
 enum {
 	REMOTE_HOST_BYTES = 256,
 	REMOTE_SCRIPT_BYTES = 8192,
@@ -34,6 +37,7 @@ struct remote {
 	int in, out, err;             /* -1: closed */
 	bool is_ready;                /* it waits to be told to go, or has been told */
 	size_t ready_bytes;           /* of the line that says so */
+	bool is_late;                 /* it was left out */
 	bool has_begun;               /* something has come that begins like a dump */
 	char line[REMOTE_LINE_BYTES]; /* of its errors, or what comes before it is ready */
 	size_t line_bytes;

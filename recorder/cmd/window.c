@@ -71,9 +71,8 @@ int window_record(struct window *window, time_t seconds, const char *path)
 	return cmd_dump(&dump);
 }
 
-time_t window_seconds(const struct cmd_options *options, time_t usual)
+time_t window_seconds(const char *seconds, time_t usual)
 {
-	const char *seconds = options->seconds;
 	time_t wanted = seconds ? strtol(seconds, NULL, 10) : usual;
 	const char *unit = seconds ? seconds + strspn(seconds, "0123456789") : "";
 

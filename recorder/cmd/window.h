@@ -38,7 +38,7 @@ size_t window_enable(const struct window *window);
  * this one. The command's status. */
 int window_record(struct window *window, time_t seconds, const char *path);
 
-/* Seconds that the options say, or so many; -1: complained of. */
-time_t window_seconds(const struct cmd_options *options, time_t usual);
+/* Seconds that an option says, or so many if it is NULL; -1: complained of. */
+time_t window_seconds(const char *seconds, time_t usual);
 
 #endif
