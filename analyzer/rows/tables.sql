@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The files of wcprof-analyze --rows as views of DuckDB. A variable says in which folders they are:
+-- The files of wcprof-analyze --rows as views of DuckDB, and what the questions need beside them. A variable says in
+-- which folders they are:
 --
 --     SET VARIABLE folders = 'rows/*';
 --     .read tables.sql
@@ -57,3 +58,13 @@ format = 'newline_delimited', columns = {
 	'stack': 'VARCHAR', 'frames': 'VARCHAR[]', 'files': 'VARCHAR[]', 'lines': 'UINTEGER[]', 'packages':
 	'VARCHAR[]'});
 -- end
+
+-- What requests took, cause by cause.
+CREATE OR REPLACE VIEW wc_cause AS SELECT "window", weight, entry.key AS cause, entry.value AS ns
+FROM (SELECT "window", weight, unnest(map_entries(map_concat(
+	MAP {'running': running_ns, 'queued for a CPU': queued_ns}, blocked))) AS entry
+	FROM wc_request WHERE judged AND NOT unfinished);
+
+CREATE OR REPLACE MACRO p10(x) AS quantile_cont(x, 0.1);
+CREATE OR REPLACE MACRO p50(x) AS quantile_cont(x, 0.5);
+CREATE OR REPLACE MACRO p90(x) AS quantile_cont(x, 0.9);
