@@ -36,7 +36,7 @@ enum {
 	SOON_MS = 50,   /* until a thread comes by, before one is taken that would rather not be */
 	COME_MS = 2000, /* the same, when there is none */
 	LOOK_MS = 1,    /* between looks at what they do */
-	LOAD_MS = 3000, /* until the library is there */
+	LOAD_MS = 3000, /* until the loader makes its next system call, or is done */
 	CALL_MS = 3000
 };
 
@@ -186,6 +186,7 @@ static bool call_dlopen(struct attach *attach, const char *path, uint64_t *handl
 	uint64_t function = attach_symbols_address(&attach->libc, "dlopen");
 	const uint64_t arguments[ATTACH_ARGUMENTS] = { attach_call_put(&attach->call, path),
 						       RTLD_NOW };
+	uint64_t begun_ms = attach_now_ms();
 
 	if (!function || !arguments[0])
 		return fail(attach, "its libc has no dlopen");
@@ -197,7 +198,7 @@ static bool call_dlopen(struct attach *attach, const char *path, uint64_t *handl
 	return fail(attach,
 		    "its loader has not answered for %d s: another thread of it has a lock. If "
 		    "that lets go, the library will be there, unused; then try again",
-		    LOAD_MS / 1000);
+		    (int)((attach_now_ms() - begun_ms) / 1000));
 }
 
 static bool open_library(struct attach *attach, const char *path)

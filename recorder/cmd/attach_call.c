@@ -27,7 +27,8 @@ enum {
 	TEXT_BYTES = 8192, /* at the top of the stack */
 	SIGNAL_SETXID = 33,
 	SMALL_CALL_MS = 3000,
-	FORK_US = 5000, /* until those that have begun are done */
+	LONGEST_MS = 10000, /* of a call that goes on making system calls: it spins for a lock */
+	FORK_US = 5000,     /* until those that have begun are done */
 	DIRECTION_FLAG = 0x400,
 	TRAP_FLAG = 0x100
 };
@@ -157,19 +158,20 @@ static bool begin_call(const struct attach_call *call, uint64_t function,
 	       ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) == 0;
 }
 
-/* Until it has returned, or has a fault. */
+/* Until it has returned, or has a fault. The time is that between its system calls. */
 static bool await_return(const struct attach_call *call, uint64_t way, int timeout_ms,
 			 uint64_t *result)
 {
 	struct attach_threads *threads = call->threads;
 	struct attach_thread *held = attach_threads_caller(threads);
+	uint64_t end_ms = attach_now_ms() + LONGEST_MS;
 	struct user_regs_struct registers;
 
 	do {
 		if (held)
 			attach_threads_go(threads, held);
 		held = attach_threads_wait_for_caller(threads, timeout_ms);
-		if (!held || !attach_thread_get(held->tid, &registers))
+		if (!held || attach_now_ms() > end_ms || !attach_thread_get(held->tid, &registers))
 			return false;
 	} while (!threads->fault && !attach_back_is_at(&registers, way, result));
 	return true;
