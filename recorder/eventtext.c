@@ -9,7 +9,6 @@
 
 #include "clock.h"
 #include "fields.h"
-#include "probe_code.h"
 
 #include "in_target.h"
 
@@ -139,6 +138,45 @@ static void put_request(struct text *text, const struct record *record)
 	PUT_NONZERO(text, REQUEST_BYTES, field_request_bytes(record));
 }
 
+static void put_number(struct text *text, uint64_t value, enum probe_type type)
+{
+	if (type == PROBE_SIGNED)
+		text_put_i64(text, (int64_t)value);
+	else
+		text_put_u64(text, value);
+}
+
+/* Values that a probed function got or returned. */
+static void put_first_value(struct text *text, uint64_t value, enum probe_type type)
+{
+	if (type == PROBE_STRING)
+		PUT_KEY(text, TEXT);
+	else
+		PUT_KEY(text, VALUE);
+	put_number(text, value, type);
+}
+
+static void put_second_value(struct text *text, uint64_t value, enum probe_type type)
+{
+	if (type == PROBE_STRING)
+		PUT_KEY(text, TEXT2);
+	else
+		PUT_KEY(text, VALUE2);
+	put_number(text, value, type);
+}
+
+static void put_values(struct text *text, const struct record *record)
+{
+	if (field_value_name(record, false) == 0)
+		return;
+	PUT_U64(text, VALUE_NAME, field_value_name(record, false));
+	put_first_value(text, field_value(record, false), field_value_type(record, false));
+	if (field_value_name(record, true) == 0)
+		return;
+	PUT_U64(text, VALUE2_NAME, field_value_name(record, true));
+	put_second_value(text, field_value(record, true), field_value_type(record, true));
+}
+
 /* An io's result, a lock's hold, what a sleep asked for: the keys that depend on the kind. */
 static void put_value(const struct dump *dump, struct text *text, const struct record *record)
 {
@@ -193,13 +231,15 @@ static void put_op(const struct dump *dump, struct text *text, const struct reco
 	PUT_U64(text, ID, record->id);
 	PUT_NONZERO(text, PARENT, record->parent);
 	PUT_NONZERO(text, CLASS, record->name);
-	PUT_NONZERO(text, IDENT, record->ident);
+	if (field_value_name(record, false) == 0)
+		PUT_NONZERO(text, IDENT, record->ident);
 	if (record->what == KIND_PROCESS)
 		PUT_NONZERO(text, CLIENT, dump->arena->client);
 	put_times(dump, text, record);
 	PUT_NONZERO(text, THREAD, record->id >> 32);
 	PUT_NONZERO(text, STACK, record->stack);
 	put_value(dump, text, record);
+	put_values(text, record);
 	text_put_literal(text, "}\n");
 }
 
@@ -222,19 +262,6 @@ static void put_wait(const struct dump *dump, struct text *text, const struct re
 	text_put_literal(text, "}\n");
 }
 
-/* `count` is its type. */
-static void put_probed(struct text *text, const struct record *record)
-{
-	if (record->count == PROBE_STRING) {
-		PUT_U64(text, TEXT, record->value);
-	} else if (record->count == PROBE_SIGNED) {
-		PUT_KEY(text, VALUE);
-		text_put_i64(text, (int64_t)record->value);
-	} else {
-		PUT_U64(text, VALUE, record->value);
-	}
-}
-
 static void put_link(const struct dump *dump, struct text *text, const struct record *record)
 {
 	PUT_LINE(text, LINK);
@@ -244,7 +271,7 @@ static void put_link(const struct dump *dump, struct text *text, const struct re
 	PUT_NONZERO(text, TARGET, record->id);
 	PUT_NONZERO(text, IDENT, record->ident);
 	if (record->what == LINK_VALUE) {
-		put_probed(text, record);
+		put_first_value(text, record->value, (enum probe_type)record->count);
 	} else {
 		PUT_NONZERO(text, ADDRESS, record->value);
 		PUT_NONZERO(text, AMOUNT, record->count);
@@ -329,7 +356,8 @@ void eventtext_put_open_op(struct text *text, const struct dump *dump, const str
 	PUT_KEY(text, work_type);
 	put_work(text, record);
 	PUT_NONZERO(text, class_id, record->name);
-	PUT_NONZERO(text, ident_id, record->ident);
+	if (field_value_name(record, false) == 0)
+		PUT_NONZERO(text, ident_id, record->ident);
 	if (record->what == KIND_PROCESS)
 		PUT_NONZERO(text, client_id, dump->arena->client);
 	PUT_U64(text, start_ns, dump_ns(dump, record->start));

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "format.h"
+#include "probe_code.h"
 
 static inline bool field_is_hold(const struct record *record)
 {
@@ -22,7 +23,8 @@ static inline bool field_is_hold(const struct record *record)
 /* Of an op that has a descriptor; -1 = none. */
 static inline int32_t field_descriptor(const struct record *record)
 {
-	bool is_other = record->what == KIND_HOLD || record->what == KIND_THREAD;
+	bool is_other = record->what == KIND_HOLD || record->what == KIND_THREAD ||
+			record->what == KIND_OP_USER;
 
 	assert(record->type == RECORD_OP);
 	return is_other ? -1 : record->fd;
@@ -67,6 +69,41 @@ static inline uint32_t field_holder(const struct record *record)
 {
 	assert(record->type == RECORD_WAIT);
 	return record->fd > 0 ? (uint32_t)record->fd : 0;
+}
+
+/*
+ * An op of the program's that it has not declared is the call of a probed function. It has up to
+ * two values in `value` and `count`, their names in `ident` and `fd`, their types in `flags`.
+ * Further values are links.
+ *
+ * Of one that has ended: the name of a value; 0 = it has none.
+ */
+static inline uint32_t field_value_name(const struct record *record, bool is_second)
+{
+	if (record->type != RECORD_OP || record->what != KIND_OP_USER ||
+	    record->flags & RECORD_ANNOTATED)
+		return 0;
+	if (is_second)
+		return record->fd > 0 ? (uint32_t)record->fd : 0;
+	return record->ident;
+}
+
+/* Of its flags: the type of the first value, and by how many bits that of the second is shifted. */
+enum { FIELD_TYPE = 3, FIELD_SECOND = 6 };
+
+/* These where it has a name. */
+static inline enum probe_type field_value_type(const struct record *record, bool is_second)
+{
+	return (enum probe_type)(record->flags >> (is_second ? FIELD_SECOND : 0) & FIELD_TYPE);
+}
+
+static inline uint64_t field_value(const struct record *record, bool is_second)
+{
+	if (!is_second)
+		return record->value;
+	return field_value_type(record, true) == PROBE_SIGNED
+		       ? (uint64_t)(int64_t)(int32_t)record->count
+		       : record->count;
 }
 
 /* Of a hold that goes on: the index of its watch; < 0 = none. */

@@ -256,16 +256,20 @@ uint64_t op_begin(struct self *self, enum kind kind, uint32_t name, uint64_t val
 	return begin_op(self, kind, name, value, fd, stack, frame);
 }
 
-uint64_t op_moment(struct self *self, enum kind kind, uint32_t name, uint32_t stack,
-		   const void *frame, uint64_t at_ticks)
+uint64_t op_moment(struct self *self, uint32_t name, uint32_t stack, const void *frame,
+		   const struct op_values *values, uint64_t at_ticks)
 {
 	struct record record = {
+		.value = values->first,
 		.name = name,
 		.stack = stack,
-		.fd = -1,
+		.ident = values->first_name,
+		.count = values->second,
+		.fd = (int32_t)values->second_name,
 		.type = RECORD_OP,
-		.what = (uint8_t)kind,
+		.what = KIND_OP_USER,
 		.outcome = OUTCOME_OK,
+		.flags = values->types,
 	};
 
 	entries_tidy(self, frame, RECORD_OP);
@@ -348,15 +352,32 @@ void op_end(struct self *self, uint64_t op, enum outcome outcome, uint64_t value
 	end_op(self, op, outcome, value, clock_now_ticks(), false);
 }
 
-void op_end_at(struct self *self, uint64_t op, enum outcome outcome, uint64_t value,
-	       uint64_t end_ticks)
-{
-	end_op(self, op, outcome, value, end_ticks, false);
-}
-
 void op_end_brief(struct self *self, uint64_t op, enum outcome outcome, uint64_t value)
 {
 	end_op(self, op, outcome, value, clock_now_ticks(), true);
+}
+
+/* A dump that has it as an open op has no values of it. */
+void op_end_probed(struct self *self, uint64_t op, enum outcome outcome,
+		   const struct op_values *values, uint64_t end_ticks)
+{
+	struct open_entry *entry = entry_find(self, op);
+
+	if (UNLIKELY(!entry)) {
+		self_count(self, COUNTER_lost_ends);
+		return;
+	}
+	store_release(&entry->record.ident, values->first_name);
+	store_release(&entry->record.count, values->second);
+	entry_end(self, entry, &entry->record,
+		  (struct packed_end){
+			  .end = end_ticks,
+			  .id = entry->record.id,
+			  .value = values->first,
+			  .type = packed_type(&entry->record) | (uint32_t)outcome << TYPE_OUTCOME |
+				  (uint32_t)values->types << TYPE_FLAGS,
+			  .fd = (int32_t)values->second_name,
+		  });
 }
 
 /* The clock comes first: what follows is not the program's. */

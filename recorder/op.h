@@ -29,11 +29,19 @@ uint64_t op_begin_hold(struct self *, const struct watch *, uint32_t watch_index
 bool op_release_hold(struct self *, const struct record *hold) HIDDEN;
 /* Writes its record, unless it was open here and has been cut off since then. */
 void op_end_hold(struct self *, const struct record *hold, bool was_open) HIDDEN;
-/* An op that takes no time: its record is written at once, and its id returned. */
-uint64_t op_moment(struct self *, enum kind, uint32_t name, uint32_t stack, const void *frame,
-		   uint64_t at_ticks) HIDDEN;
-/* op_end() for who has looked at the clock. */
-void op_end_at(struct self *, uint64_t op, enum outcome, uint64_t value, uint64_t end_ticks) HIDDEN;
+/* Values of a probed function's call that its op has itself, see struct record. */
+struct op_values {
+	uint64_t first;
+	uint32_t second;
+	uint32_t first_name, second_name; /* 0: there is none */
+	uint8_t types;                    /* as flags have them */
+};
+/* Ends the op of a probe, by whoever has looked at the clock. */
+void op_end_probed(struct self *, uint64_t op, enum outcome, const struct op_values *,
+		   uint64_t end_ticks) HIDDEN;
+/* The same that takes no time: its record is written at once, and its id returned. */
+uint64_t op_moment(struct self *, uint32_t name, uint32_t stack, const void *frame,
+		   const struct op_values *, uint64_t at_ticks) HIDDEN;
 /* Takes an open entry away without a record; false when this thread has no such entry. */
 bool op_drop(struct self *, uint64_t handle) HIDDEN;
 /* This thread is in the op, which is among the handles with this index, until it ends or is

@@ -13,6 +13,7 @@
 #include "chunk.h"
 #include "clock.h"
 #include "entries.h"
+#include "fields.h"
 #include "gate.h"
 #include "op.h"
 #include "own_stack.h"
@@ -102,9 +103,34 @@ static struct self *begin(struct probe *probe, const void *frame)
 	return self;
 }
 
-static struct probe_counts *counts_of(const struct self *self, uint64_t index)
+static uint64_t slot_of(const struct self *self)
 {
-	return &probe_counters->counts[index][self->thread % PROBE_STRIPES];
+	return ((uint64_t)(uintptr_t)self->slot -
+		(uint64_t)(uintptr_t)arena_at(recorder_arena, ARENA_ROSTER)) /
+	       SLOT_BYTES;
+}
+
+/* The thread's own count needs no locked instruction. Its slot may be another thread's in an arena
+ * that has just been left: then a call may be missing. */
+static void count(const struct self *self, const struct probe_stack *stack, enum probe_count which)
+{
+	uint64_t slot = slot_of(self);
+	bool is_own = slot < PROBE_SLOTS;
+	uint64_t *at = &probe_counters->counts[is_own ? slot : PROBE_SLOTS][stack->index][which];
+
+	if (LIKELY(is_own))
+		store_relaxed(at, load_relaxed(at) + 1);
+	else
+		add_relaxed(at, 1);
+}
+
+uint64_t probe_hits(uint32_t index, enum probe_count which)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t slot = 0; slot <= PROBE_SLOTS; slot++)
+		sum += load_relaxed(&probe_counters->counts[slot][index][which]);
+	return sum;
 }
 
 /* --- Values ----------------------------------------------------------------------------------- */
@@ -127,11 +153,9 @@ READS_STACKS static bool read_memory(void *context, uint64_t address, void *to, 
 /* Room for the next op of the thread, before it is begun; NULL: there is none. */
 static struct probe_values *values_of(const struct self *self, uint32_t depth)
 {
-	uint64_t slot = ((uint64_t)(uintptr_t)self->slot -
-			 (uint64_t)(uintptr_t)arena_at(recorder_arena, ARENA_ROSTER)) /
-			SLOT_BYTES;
+	uint64_t slot = slot_of(self);
 
-	if (!load_acquire(&probe_values) || slot >= PROBE_VALUES_SLOTS)
+	if (!load_acquire(&probe_values) || slot >= PROBE_SLOTS)
 		return NULL;
 	return &probe_values[slot * SLOT_ENTRIES + depth];
 }
@@ -163,32 +187,79 @@ static void intern_text(void *argument)
 	vectors_restore(&vectors);
 }
 
-static void write_values(struct self *self, const struct probe *probe, uint64_t op,
-			 const struct probe_values *values, uint64_t now)
+static bool fits_second(const struct probe_fetch *fetch, uint64_t bits)
 {
+	if (fetch->type == PROBE_SIGNED)
+		return (uint64_t)(int64_t)(int32_t)(uint32_t)bits == bits;
+	return bits >> 32 == 0;
+}
+
+/* Those that are recorded; the texts among them have their strings' ids for values now. */
+static uint32_t find_recorded(const struct probe *probe, struct probe_values *values)
+{
+	uint32_t found = 0;
+
 	for (uint32_t i = 0; i < probe->order.code.fetch_count; i++) {
 		const struct probe_fetch *fetch = &probe->order.code.fetches[i];
 		struct text_to_intern text = { &values->values[i], 0 };
+
+		if (fetch->is_hidden || !values->values[i].is_known)
+			continue;
+		if (UNLIKELY(fetch->type == PROBE_STRING)) {
+			if (!spare_call(intern_text, &text))
+				continue;
+			values->values[i].bits = text.id;
+		}
+		found |= UINT32_C(1) << i;
+	}
+	return found;
+}
+
+/* Takes those that the op's own record has room for out of `found`. */
+static struct op_values take_own(const struct probe *probe, const struct probe_values *values,
+				 uint32_t *found)
+{
+	struct op_values own = { .first = 0 };
+	uint32_t index;
+
+	if (*found == 0)
+		return own;
+	index = (uint32_t)__builtin_ctz(*found);
+	own.first = values->values[index].bits;
+	own.first_name = load_relaxed(&probe->names[index]);
+	own.types = probe->order.code.fetches[index].type;
+	*found &= *found - 1;
+	if (*found == 0)
+		return own;
+	index = (uint32_t)__builtin_ctz(*found);
+	if (!fits_second(&probe->order.code.fetches[index], values->values[index].bits))
+		return own;
+	own.second = (uint32_t)values->values[index].bits;
+	own.second_name = load_relaxed(&probe->names[index]);
+	own.types |= (uint8_t)(probe->order.code.fetches[index].type << FIELD_SECOND);
+	*found &= *found - 1;
+	return own;
+}
+
+/* Those that have records of their own. */
+static void write_values(struct self *self, const struct probe *probe, uint64_t op,
+			 const struct probe_values *values, uint32_t found, uint64_t now)
+{
+	for (; found; found &= found - 1) {
+		uint32_t index = (uint32_t)__builtin_ctz(found);
 		struct record record = {
 			.start = now,
 			.end = now,
 			.parent = op,
-			.value = values->values[i].bits,
+			.value = values->values[index].bits,
 			.name = self->thread,
-			.ident = load_relaxed(&probe->names[i]),
-			.count = fetch->type,
+			.ident = load_relaxed(&probe->names[index]),
+			.count = probe->order.code.fetches[index].type,
 			.fd = -1,
 			.type = RECORD_LINK,
 			.what = LINK_VALUE,
 		};
 
-		if (fetch->is_hidden || !values->values[i].is_known)
-			continue;
-		if (fetch->type == PROBE_STRING) {
-			if (!spare_call(intern_text, &text))
-				continue;
-			record.value = text.id;
-		}
 		entry_append(self, &record);
 	}
 }
@@ -210,7 +281,7 @@ static bool is_wanted(struct self *self, const struct probe *probe, struct probe
 	if (code->op_count == 0 || (values && code->needs_return) ||
 	    (values && probe_judge(code, values->values) == PROBE_YES))
 		return true;
-	add_relaxed(&counts_of(self, stack->index)->unmet, 1);
+	count(self, stack, PROBE_UNMET);
 	return false;
 }
 
@@ -232,7 +303,7 @@ static bool is_in_place(struct self *self, struct probe *probe, struct probe_sta
 				 (request.kind == REQUESTS_MARKED);
 	if (verdict == CONDITION_YES || (verdict == CONDITION_LATER && may_wait))
 		return true;
-	add_relaxed(&counts_of(self, stack->index)->unmet, 1);
+	count(self, stack, PROBE_UNMET);
 	return false;
 }
 
@@ -251,7 +322,7 @@ static void open_op(struct self *self, struct probe *probe, struct probe_stack *
 	struct probe_values *values = NULL;
 	uint32_t calls;
 
-	add_relaxed(&counts_of(self, stack->index)->calls, 1);
+	count(self, stack, PROBE_CALLS);
 	if (self->depth >= PROBE_DEPTH_MAX) {
 		self_count(self, COUNTER_dropped_depth);
 		return;
@@ -299,7 +370,7 @@ static struct probe_values *values_at_end(const struct probe *probe, struct prob
 	if (!values || values->op != stack->op)
 		return NULL;
 	values->op = 0;
-	if (outcome == OUTCOME_OK)
+	if (outcome == OUTCOME_OK && probe->reads_return)
 		fetch(probe, stack, true, values);
 	return values;
 }
@@ -322,13 +393,13 @@ static bool has_counted(struct self *self, struct probe *probe, const struct pro
 	const struct probe_code *code = &probe->order.code;
 
 	if (!is_long(probe, now - stack->registers[PROBE_RIP])) {
-		add_relaxed(&counts_of(self, stack->index)->brief, 1);
+		count(self, stack, PROBE_BRIEF);
 		return false;
 	}
 	if (is_late_enough(probe, stack, now) &&
 	    (!code->needs_return || (values && probe_judge(code, values->values) == PROBE_YES)))
 		return true;
-	add_relaxed(&counts_of(self, stack->index)->unmet, 1);
+	count(self, stack, PROBE_UNMET);
 	return false;
 }
 
@@ -338,14 +409,17 @@ static void close_op(struct probe_stack *stack, enum outcome outcome)
 	uint64_t now = clock_now_ticks(); /* the rest is not the program's time */
 	struct self *self = begin(probe, &stack->rbp);
 	struct probe_values *values;
+	struct op_values own;
+	uint32_t found;
 
 	if (!self)
 		return;
 	values = values_at_end(probe, stack, outcome);
 	if (has_counted(self, probe, stack, values, now)) {
-		op_end_at(self, stack->op, outcome, 0, now);
-		if (values)
-			write_values(self, probe, stack->op, values, now);
+		found = values ? find_recorded(probe, values) : 0;
+		own = take_own(probe, values, &found);
+		op_end_probed(self, stack->op, outcome, &own, now);
+		write_values(self, probe, stack->op, values, found, now);
 	} else {
 		(void)op_drop(self, stack->op);
 	}
@@ -365,10 +439,11 @@ static void write_moment(struct self *self, struct probe *probe, struct probe_st
 	const void *frame = &stack->rbp;
 	const void *behind = (const void *)(uintptr_t)(stack->caller + 1);
 	struct probe_values *values = NULL;
-	uint32_t calls;
+	struct op_values own;
+	uint32_t calls, found;
 	uint64_t op, now = clock_now_ticks();
 
-	add_relaxed(&counts_of(self, stack->index)->calls, 1);
+	count(self, stack, PROBE_CALLS);
 	if (!is_in_place(self, probe, stack, false))
 		return;
 	if (probe->order.code.fetch_count && self->depth < SLOT_ENTRIES)
@@ -376,9 +451,10 @@ static void write_moment(struct self *self, struct probe *probe, struct probe_st
 	if (!is_wanted(self, probe, stack, values))
 		return;
 	calls = stack_capture_within(self, behind, frame, stack->registers[PROBE_RSP]);
-	op = op_moment(self, KIND_OP_USER, load_relaxed(&probe->name), calls, frame, now);
-	if (values)
-		write_values(self, probe, op, values, now);
+	found = values ? find_recorded(probe, values) : 0;
+	own = take_own(probe, values, &found);
+	op = op_moment(self, load_relaxed(&probe->name), calls, frame, &own, now);
+	write_values(self, probe, op, values, found, now);
 }
 
 void probe_come_by(struct probe_stack *stack)

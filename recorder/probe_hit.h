@@ -17,8 +17,9 @@
 #include "probe_order.h"
 
 enum {
-	PROBES_MAX = 256,  /* places that are ever probed in a process */
-	PROBE_STRIPES = 16 /* threads add to counts of their own, as far as that goes */
+	PROBES_MAX = 256, /* places that are ever probed in a process */
+	PROBE_SLOTS =
+		1024 /* of the roster; threads beyond have no values, and share their counts */
 };
 
 /* On the stack, written by probe_through.S. The last register, and what follows, is there until the
@@ -47,32 +48,37 @@ struct probe {
 	struct arena *arena;           /* that has the name; written last */
 	uint32_t name;                 /* string id */
 	uint32_t is_on;
+	uint32_t reads_return;             /* some value is known only then */
 	uint32_t names[PROBE_FETCHES_MAX]; /* of its values; as `name` */
 	struct condition when;             /* of its order */
 	struct probe_order order;
 };
 
-struct probe_counts {
-	_Alignas(64) uint64_t calls;
-	uint64_t brief; /* of those: shorter than min_ns */
-	uint64_t unmet; /* of those: a condition did not hold, or is not known */
+enum probe_count {
+	PROBE_CALLS,
+	PROBE_BRIEF, /* of those: shorter than min_ns */
+	PROBE_UNMET, /* of those: a condition did not hold, or is not known */
+	PROBE_COUNTS
 };
 
 /* Of the innermost calls of a thread: what was read at the entry. */
-enum { PROBE_VALUES_SLOTS = 1024 }; /* of the roster; threads beyond have no values */
 struct probe_values {
 	uint64_t op; /* 0: nobody's */
 	struct probe_value values[PROBE_FETCHES_MAX];
 };
 
+/* By the slot of the thread, which alone adds to its own; the last ones are of all others. */
 struct probe_counters {
-	struct probe_counts counts[PROBES_MAX][PROBE_STRIPES];
+	uint64_t counts[PROBE_SLOTS + 1][PROBES_MAX][PROBE_COUNTS];
 };
 
 extern struct probe *probe_table HIDDEN; /* [PROBES_MAX] */
-/* [PROBE_VALUES_SLOTS][SLOT_ENTRIES]; NULL until a probe reads values. */
+/* [PROBE_SLOTS][SLOT_ENTRIES]; NULL until a probe reads values. */
 extern struct probe_values *probe_values HIDDEN;
 extern struct probe_counters *probe_counters HIDDEN; /* there when the table is */
+
+/* Of all threads. */
+uint64_t probe_hits(uint32_t index, enum probe_count) HIDDEN;
 
 /* Called by probe_through.S alone. */
 void probe_enter(struct probe_stack *) HIDDEN;

@@ -186,7 +186,7 @@ static bool make_tables(void)
 /* Only where a probe reads values. */
 static bool make_values(const struct probe_order *order)
 {
-	const size_t bytes = sizeof(struct probe_values) * PROBE_VALUES_SLOTS * SLOT_ENTRIES;
+	const size_t bytes = sizeof(struct probe_values) * PROBE_SLOTS * SLOT_ENTRIES;
 
 	if (order->code.fetch_count && !probe_values)
 		store_release(&probe_values, mapping_make(bytes, -1));
@@ -247,6 +247,8 @@ static struct probe *make(const struct probe_order *order)
 	probe->address = order->address;
 	probe->moved = hop + PROBE_HOP_CODE;
 	probe->order = *order;
+	for (uint8_t i = 0; i < order->code.fetch_count; i++)
+		probe->reads_return |= order->code.fetches[i].is_at_return;
 	if (has_condition(order, &probe->when))
 		condition_settle(&probe->when);
 	/* Pairs with moved_to(). */

@@ -89,18 +89,12 @@ static uint64_t min_ns_of(const struct probe *probe)
 static void put_probe(struct text *answer, uint32_t index)
 {
 	const struct probe *probe = &probe_table[index];
-	uint64_t calls = 0, brief = 0, unmet = 0;
 
-	for (uint32_t i = 0; i < PROBE_STRIPES; i++) {
-		calls += load_relaxed(&probe_counters->counts[index][i].calls);
-		brief += load_relaxed(&probe_counters->counts[index][i].brief);
-		unmet += load_relaxed(&probe_counters->counts[index][i].unmet);
-	}
 	text_put_literal(answer, "{\"name\":");
 	text_put_json(answer, probe->order.name, strlen(probe->order.name));
-	text_put_key_u64(answer, "calls", calls);
-	text_put_key_u64(answer, "brief", brief);
-	text_put_key_u64(answer, "unmet", unmet);
+	text_put_key_u64(answer, "calls", probe_hits(index, PROBE_CALLS));
+	text_put_key_u64(answer, "brief", probe_hits(index, PROBE_BRIEF));
+	text_put_key_u64(answer, "unmet", probe_hits(index, PROBE_UNMET));
 	text_put_key_u64(answer, "min_ns", min_ns_of(probe));
 	text_put_key_u64(answer, "min_permille", probe->order.min_permille);
 	text_put_key(answer, "when");

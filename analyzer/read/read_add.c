@@ -246,6 +246,50 @@ static bool op_extra(struct reading *reading, const struct event *event, struct 
 	       event_stack(reading, number[FIELD_STACK], &extra->stack);
 }
 
+static bool add_link(struct reading *reading, const struct rec_link *link)
+{
+	struct recording *recording = reading->recording;
+
+	if (!reading_reserve(reading, &recording->links, &reading->link_capacity,
+			     recording->link_count, sizeof(*recording->links)))
+		return false;
+	recording->links[recording->link_count++] = *link;
+	return true;
+}
+
+/* A value that an op's own line has, as a link that has it. */
+static bool add_value(struct reading *reading, const struct rec_op *op, uint32_t id, uint64_t name,
+		      uint64_t number, uint64_t text)
+{
+	struct rec_link link = {
+		.at_ns = op->end_ns,
+		.from = id,
+		.to = NO_INDEX,
+		.thread = op->thread,
+		.kind = LINK_VALUE,
+		.is_text = text != 0,
+	};
+	uint32_t string;
+
+	if (name == 0)
+		return true;
+	if (!reading_string(reading, name, &link.ident) || !reading_string(reading, text, &string))
+		return false;
+	link.result = text ? string : number;
+	return add_link(reading, &link);
+}
+
+static bool add_values(struct reading *reading, const struct event *event, const struct rec_op *op,
+		       uint32_t id)
+{
+	const uint64_t *number = event->number;
+
+	return add_value(reading, op, id, number[FIELD_VALUE_NAME], number[FIELD_VALUE],
+			 number[FIELD_TEXT]) &&
+	       add_value(reading, op, id, number[FIELD_VALUE2_NAME], number[FIELD_VALUE2],
+			 number[FIELD_TEXT2]);
+}
+
 /* The ops that stand for a whole thread or process. */
 static void note_owner(struct reading *reading, const struct rec_op *op, uint32_t id)
 {
@@ -289,7 +333,7 @@ bool event_add_op(struct reading *reading, const struct event *event)
 	if (recording->extras)
 		recording->extras[place] = extra;
 	note_owner(reading, &op, id);
-	return true;
+	return add_values(reading, event, &op, id);
 }
 
 bool event_add_wait(struct reading *reading, const struct event *event)
@@ -325,7 +369,6 @@ bool event_add_wait(struct reading *reading, const struct event *event)
 
 bool event_add_link(struct reading *reading, const struct event *event)
 {
-	struct recording *recording = reading->recording;
 	uint64_t count = event->number[FIELD_AMOUNT];
 	struct rec_link link = {
 		.result = event->number[FIELD_RESULT],
@@ -350,11 +393,7 @@ bool event_add_link(struct reading *reading, const struct event *event)
 		link.is_text = text != 0;
 		link.result = text ? text : event->number[FIELD_VALUE];
 	}
-	if (!reading_reserve(reading, &recording->links, &reading->link_capacity,
-			     recording->link_count, sizeof(*recording->links)))
-		return false;
-	recording->links[recording->link_count++] = link;
-	return true;
+	return add_link(reading, &link);
 }
 
 bool event_add_sample(struct reading *reading, const struct event *event)

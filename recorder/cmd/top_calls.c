@@ -2,11 +2,13 @@
 /*
  * Calls of probed functions; top_calls.h has the contract.
  *
- * Values are written before their call has ended, and have its number.
+ * Values come with the record of their call, or right behind it with its number.
  */
 #include "top_calls.h"
 
 #include <stdlib.h>
+
+#include "fields.h"
 
 bool top_calls_begin(struct top_calls *calls)
 {
@@ -24,20 +26,36 @@ void top_calls_end(struct top_calls *calls)
 	*calls = (struct top_calls){ .count = 0 };
 }
 
+static void add_value(struct top_calls *calls, struct top_value value)
+{
+	calls->values[calls->value_count++ % TOP_CALLS_MAX] = value;
+}
+
+static void add_own_values(struct top_calls *calls, const struct record *record)
+{
+	for (int i = 0; i < 2; i++)
+		if (field_value_name(record, i))
+			add_value(calls, (struct top_value){ .op = record->id,
+							     .bits = field_value(record, i),
+							     .name = field_value_name(record, i),
+							     .type = field_value_type(record, i) });
+}
+
 void top_calls_add(struct top_calls *calls, const struct record *record)
 {
-	if (record->type == RECORD_OP && record->what == KIND_OP_USER)
+	if (record->type == RECORD_OP && record->what == KIND_OP_USER) {
 		calls->ring[calls->count++ % TOP_CALLS_MAX] =
 			(struct top_call){ .end_ns = record->end,
 					   .taken_ns = record->end - record->start,
 					   .op = record->id,
 					   .name = record->name };
-	else if (record->type == RECORD_LINK && record->what == LINK_VALUE)
-		calls->values[calls->value_count++ % TOP_CALLS_MAX] =
-			(struct top_value){ .op = record->parent,
-					    .bits = record->value,
-					    .name = record->ident,
-					    .type = record->count };
+		add_own_values(calls, record);
+	} else if (record->type == RECORD_LINK && record->what == LINK_VALUE) {
+		add_value(calls, (struct top_value){ .op = record->parent,
+						     .bits = record->value,
+						     .name = record->ident,
+						     .type = record->count });
+	}
 }
 
 static int compare_calls(const void *left, const void *right)

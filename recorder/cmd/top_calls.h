@@ -24,7 +24,7 @@ struct top_call {
 	uint32_t name; /* string */
 };
 
-/* A value of the call `op`; as the LINK_VALUE of it has them. */
+/* A value of the call `op`. */
 struct top_value {
 	uint64_t op;
 	uint64_t bits;

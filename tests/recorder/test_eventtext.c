@@ -2,6 +2,7 @@
 /* If this fails, an event's line is not JSON, or says something else than its record. */
 #include "eventtext.h"
 
+#include "fields.h"
 #include "recording.h"
 #include "suite.h"
 
@@ -112,6 +113,44 @@ START_TEST(keys_go_by_the_kind)
 }
 END_TEST
 
+#define PROBED .type = RECORD_OP, .what = KIND_OP_USER
+
+START_TEST(calls_of_probed_functions_have_values)
+{
+	static const struct {
+		struct record record;
+		const char *key;
+		json_int_t value;
+	} rows[] = {
+		/* 0 */ { { PROBED, .value = 7, .ident = 5 }, "v", 7 },
+		/* 1 */ { { PROBED, .value = 7, .ident = 5 }, "vn", 5 },
+		/* 2 */ { { PROBED, .value = 7, .ident = 5 }, "i", 0 },
+		/* 3 */ { { PROBED, .value = -7ULL, .ident = 5, .flags = PROBE_SIGNED }, "v", -7 },
+		/* 4 */ { { PROBED, .value = 9, .ident = 5, .flags = PROBE_STRING }, "vs", 9 },
+		/* 5 */ { { PROBED, .ident = 5, .fd = -1 }, "vn2", 0 },
+		/* 6 */ { { PROBED, .ident = 5, .fd = 6, .count = 3000000000 }, "v2", 3000000000 },
+		/* 7 */ { { PROBED, .ident = 5, .fd = 6 }, "vn2", 6 },
+		/* 8 */ { { PROBED, .ident = 5, .fd = 6 }, "fd", 0 },
+		/* 9 */
+		{ { PROBED, .ident = 5, .fd = 6, .count = -3U,
+		    .flags = PROBE_SIGNED << FIELD_SECOND },
+		  "v2",
+		  -3 },
+		/* 10 */
+		{ { PROBED, .ident = 5, .fd = 6, .count = 8,
+		    .flags = PROBE_STRING << FIELD_SECOND },
+		  "vs2",
+		  8 },
+		/* 11 */ { { PROBED, .ident = 5, .flags = RECORD_ANNOTATED }, "vn", 0 },
+		/* 12 */ { { PROBED, .ident = 5, .flags = RECORD_ANNOTATED }, "i", 5 },
+	};
+	json_t *line = put(eventtext_put, &rows[_i].record);
+
+	ck_assert_int_eq(number_of(line, rows[_i].key), rows[_i].value);
+	json_decref(line);
+}
+END_TEST
+
 /* All members that can be long are: a line has room for them. */
 START_TEST(the_longest_line_fits)
 {
@@ -133,6 +172,9 @@ START_TEST(the_longest_line_fits)
 		typed.type = (uint8_t)type;
 		json_decref(put(eventtext_put, &typed));
 	}
+	typed.type = RECORD_OP;
+	typed.flags = (uint8_t)~RECORD_ANNOTATED;
+	json_decref(put(eventtext_put, &typed));
 }
 END_TEST
 
@@ -180,7 +222,8 @@ END_TEST
 SUITE()
 {
 	FIXTURE(setup, recording_end);
-	LOOP(keys_go_by_the_kind, 0, 18);
+	LOOP(keys_go_by_the_kind, 0, 20);
+	LOOP(calls_of_probed_functions_have_values, 0, 13);
 	LOOP(the_longest_line_fits, 0, UINT8_MAX + 1);
 	TEST(what_is_open_has_no_end);
 	TEST(what_was_cut_off_says_when);

@@ -27,32 +27,13 @@ static void probe_when(const char *when)
 	ck_assert_ptr_null(probe_add(&order));
 }
 
-static uint64_t counted_unmet(void)
-{
-	uint64_t sum = 0;
-
-	for (int i = 0; i < PROBE_STRIPES; i++)
-		sum += probe_counters->counts[0][i].unmet;
-	return sum;
-}
-
-static uint64_t counted(bool is_brief)
-{
-	uint64_t sum = 0;
-
-	for (int i = 0; i < PROBE_STRIPES; i++)
-		sum += is_brief ? probe_counters->counts[0][i].brief
-				: probe_counters->counts[0][i].calls;
-	return sum;
-}
-
 START_TEST(short_calls_are_counted_and_not_recorded)
 {
 	probe(UINT64_C(3600000000000));
 	for (int i = 0; i < 5; i++)
 		ck_assert_int_eq(probed(i), i + 1);
-	ck_assert_uint_eq(counted(false), 5);
-	ck_assert_uint_eq(counted(true), 5);
+	ck_assert_uint_eq(probe_hits(0, PROBE_CALLS), 5);
+	ck_assert_uint_eq(probe_hits(0, PROBE_BRIEF), 5);
 	ck_assert_uint_eq(count_events(recording_dump(false), "k", "user"), 0);
 	recording_end();
 }
@@ -62,10 +43,10 @@ START_TEST(nothing_is_recorded_while_recording_is_off)
 	probe(0);
 	switch_disable();
 	ck_assert_int_eq(probed(1), 2);
-	ck_assert_uint_eq(counted(false), 0);
+	ck_assert_uint_eq(probe_hits(0, PROBE_CALLS), 0);
 	ck_assert_int_eq(switch_enable(), 0);
 	ck_assert_int_eq(probed(1), 2);
-	ck_assert_uint_eq(counted(false), 1);
+	ck_assert_uint_eq(probe_hits(0, PROBE_CALLS), 1);
 	recording_end();
 }
 
@@ -79,7 +60,7 @@ START_TEST(a_hit_within_the_recorder_is_none)
 	self->busy_frame = self->stack_top;
 	ck_assert_int_eq(probed(1), 2);
 	self_leave(self);
-	ck_assert_uint_eq(counted(false), 0);
+	ck_assert_uint_eq(probe_hits(0, PROBE_CALLS), 0);
 	recording_end();
 }
 
@@ -97,7 +78,7 @@ START_TEST(entries_are_left_for_what_is_called)
 	ck_assert_uint_eq(stacks[0].op, 0);
 	for (int i = 0; i < SLOT_ENTRIES; i++)
 		probe_leave(&stacks[i]);
-	ck_assert_uint_eq(counted(false), SLOT_ENTRIES);
+	ck_assert_uint_eq(probe_hits(0, PROBE_CALLS), SLOT_ENTRIES);
 	ck_assert_uint_eq(count_events(recording_dump(false), "k", "user"), SLOT_ENTRIES - 9);
 	recording_end();
 }
@@ -132,8 +113,8 @@ START_TEST(calls_outside_of_the_condition_are_counted)
 	probe_when("op:never");
 	for (int i = 0; i < 5; i++)
 		ck_assert_int_eq(probed(i), i + 1);
-	ck_assert_uint_eq(counted(false), 5);
-	ck_assert_uint_eq(counted_unmet(), 5);
+	ck_assert_uint_eq(probe_hits(0, PROBE_CALLS), 5);
+	ck_assert_uint_eq(probe_hits(0, PROBE_UNMET), 5);
 	ck_assert(!requests_are_followed());
 	ck_assert_uint_eq(count_events(recording_dump(false), "k", "user"), 0);
 	recording_end();
@@ -150,14 +131,14 @@ START_TEST(a_request_may_become_old_within_the_call)
 	clock_test_ticks = 1000000;
 	least = probe_table[0].when.terms[0].least_ticks;
 	hit(10 * least); /* outside of a request */
-	ck_assert_uint_eq(counted_unmet(), 1);
+	ck_assert_uint_eq(probe_hits(0, PROBE_UNMET), 1);
 	begin_request();
 	hit(least / 4);
-	ck_assert_uint_eq(counted_unmet(), 2);
+	ck_assert_uint_eq(probe_hits(0, PROBE_UNMET), 2);
 	hit(least);
 	hit(1);
-	ck_assert_uint_eq(counted_unmet(), 2);
-	ck_assert_uint_eq(counted(false), 4);
+	ck_assert_uint_eq(probe_hits(0, PROBE_UNMET), 2);
+	ck_assert_uint_eq(probe_hits(0, PROBE_CALLS), 4);
 	ck_assert_uint_eq(count_events(recording_dump(false), "k", "user"), 2);
 	ck_assert_uint_eq(probe_remove("", 0), 1);
 	ck_assert(!requests_are_followed());
@@ -179,7 +160,7 @@ START_TEST(a_condition_that_is_none_is_refused)
 START_TEST(a_moment_has_its_values_and_its_stack)
 {
 	struct probe_order order = passed_order();
-	json_t *lines, *op, *link;
+	json_t *lines, *op;
 
 	recording_begin();
 	order.code.fetch_count = 2;
@@ -201,9 +182,48 @@ START_TEST(a_moment_has_its_values_and_its_stack)
 	ck_assert_str_eq(name_of(lines, op, "c"), "passed");
 	ck_assert_int_eq(json_integer_value(json_object_get(op, "s")),
 			 json_integer_value(json_object_get(op, "d")));
-	ck_assert_uint_eq(count_events(lines, "lk", "value"), 2);
-	link = event_of(lines, "lk", "value");
-	ck_assert_int_eq(json_integer_value(json_object_get(link, "v")), 7);
+	ck_assert_str_eq(name_of(lines, op, "vn"), "number");
+	ck_assert_int_eq(json_integer_value(json_object_get(op, "v")), 7);
+	ck_assert_str_eq(name_of(lines, op, "vn2"), "kept");
+	ck_assert_uint_eq(count_events(lines, "lk", "value"), 0);
+	recording_end();
+}
+END_TEST
+
+/* Two are in the op itself, the second if it has 32 bits; all others are links. */
+START_TEST(values_that_find_no_room_are_links)
+{
+	static const struct {
+		int64_t values[3];
+		enum probe_type type;
+		int64_t own;
+		uint32_t links;
+	} rows[] = {
+		/* 0 */ { { 1, 2, 3 }, PROBE_UNSIGNED, 2, 1 },
+		/* 1 */ { { 1, UINT32_MAX, 3 }, PROBE_UNSIGNED, UINT32_MAX, 1 },
+		/* 2 */ { { 1, UINT32_MAX + INT64_C(1), 3 }, PROBE_UNSIGNED, 0, 2 },
+		/* 3 */ { { INT64_MIN, -2, 3 }, PROBE_SIGNED, -2, 1 },
+		/* 4 */ { { 1, INT32_MAX + INT64_C(1), 3 }, PROBE_SIGNED, 0, 2 },
+	};
+	struct probe_order order = passed_order();
+	json_t *lines, *op;
+
+	recording_begin();
+	order.code.fetch_count = 3;
+	for (int i = 0; i < 3; i++)
+		order.code.fetches[i] = (struct probe_fetch){ .name = { 'a' },
+							      .start = PROBE_FROM_ZERO,
+							      .add = rows[_i].values[i],
+							      .type = (uint8_t)rows[_i].type,
+							      .size = 8 };
+	ck_assert_ptr_null(probe_add(&order));
+	ck_assert_int_eq(passed(7), 7);
+	ck_assert_uint_eq(probe_remove("", 0), 1);
+	lines = recording_dump(false);
+	op = event_of(lines, "k", "user");
+	ck_assert_int_eq(json_integer_value(json_object_get(op, "v")), rows[_i].values[0]);
+	ck_assert_int_eq(json_integer_value(json_object_get(op, "v2")), rows[_i].own);
+	ck_assert_uint_eq(count_events(lines, "lk", "value"), rows[_i].links);
 	recording_end();
 }
 
@@ -219,10 +239,10 @@ START_TEST(the_slowest_calls_are_recorded)
 	clock_test_ticks = 1000000;
 	for (int i = 0; i < 2000; i++)
 		hit(i % 10 == 9 ? 10000 + (uint64_t)(i * 7 % 1009) : 1000);
-	ck_assert_uint_eq(counted(false), 2000);
+	ck_assert_uint_eq(probe_hits(0, PROBE_CALLS), 2000);
 	/* The first 64, and then the longer half of the long ones, as far as that was known. */
-	ck_assert_uint_ge(counted(true), 1750);
-	ck_assert_uint_le(counted(true), 1900);
+	ck_assert_uint_ge(probe_hits(0, PROBE_BRIEF), 1750);
+	ck_assert_uint_le(probe_hits(0, PROBE_BRIEF), 1900);
 	ck_assert_uint_gt(probe_table[0].min_ticks, 10000);
 	recording_end();
 }
@@ -238,7 +258,7 @@ START_TEST(a_moment_does_not_wait_for_a_condition)
 	begin_request();
 	ck_assert_int_eq(passed(7), 7);
 	ck_assert_int_eq(passed(70), -70);
-	ck_assert_uint_eq(counted_unmet(), 2);
+	ck_assert_uint_eq(probe_hits(0, PROBE_UNMET), 2);
 	ck_assert_uint_eq(count_events(recording_dump(false), "k", "user"), 0);
 	recording_end();
 }
@@ -254,5 +274,6 @@ SUITE()
 	TEST(entries_are_left_for_what_is_called);
 	TEST(the_slowest_calls_are_recorded);
 	TEST(a_moment_has_its_values_and_its_stack);
+	LOOP(values_that_find_no_room_are_links, 0, 5);
 	TEST(a_moment_does_not_wait_for_a_condition);
 }

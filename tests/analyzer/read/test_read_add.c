@@ -209,6 +209,35 @@ START_TEST(all_of_a_link)
 }
 END_TEST
 
+/* As values that are links of their own. */
+START_TEST(values_of_an_op_are_links)
+{
+	struct recording recording;
+	const struct rec_link *links;
+
+	read_good(&recording,
+		  OWN "{'e':'op','k':'user','id':2,'c':1,'s':1,'d':30,'vn':2,'v':-5,'vn2':3,'vs2':"
+		      "1,'th':4}\n"
+		      "{'e':'op','k':'user','id':3,'c':1,'s':1,'d':30,'vn':2,'v':0}\n",
+		  0);
+	links = recording.links;
+	ck_assert_uint_eq(recording.link_count, 3);
+	for (size_t i = 0; i < recording.link_count; i++)
+		ck_assert_uint_eq(links[i].kind, LINK_VALUE);
+	ck_assert_uint_eq(links[0].from, 0);
+	ck_assert_uint_eq(links[0].at_ns, 30);
+	ck_assert_int_eq((int64_t)links[0].result, -5);
+	ck_assert(!links[0].is_text);
+	ck_assert_str_eq(recording.strings[links[0].ident], "two");
+	ck_assert(links[1].is_text);
+	ck_assert_str_eq(recording.strings[links[1].ident], "three");
+	ck_assert_str_eq(recording.strings[links[1].result], "one");
+	ck_assert_uint_eq(links[2].from, 1);
+	ck_assert_uint_eq(links[2].result, 0);
+	recording_free(&recording);
+}
+END_TEST
+
 /* Each thread's in order of time, whatever the order of the lines. */
 START_TEST(all_of_a_context)
 {
@@ -314,6 +343,7 @@ SUITE()
 	TEST(no_event_is_after_the_end);
 	TEST(all_of_a_wait);
 	TEST(all_of_a_link);
+	TEST(values_of_an_op_are_links);
 	TEST(all_of_a_context);
 	TEST(all_of_a_sample);
 	EACH(bad_rows, bad);
