@@ -6,6 +6,7 @@
 
 #include "base/emit.h"
 #include "report/facts.h"
+#include "report/requestvalues.h"
 
 static void put_text(FILE *file, const char *key, const char *text)
 {
@@ -27,7 +28,7 @@ static void put_parts(FILE *file, const struct analysis *analysis, size_t reques
 		put_text(file, "by", strings[part.by]);
 		fprintf(file, "\"ns\":%" PRIu64 "}", paths->ns[i]);
 	}
-	fputs("]}\n", file);
+	fputs("]", file);
 }
 
 static void put_ids(FILE *file, const struct rec_ids *ids)
@@ -41,7 +42,17 @@ static void put_ids(FILE *file, const struct rec_ids *ids)
 		put_text(file, "span_id", span);
 }
 
-static void put_request(FILE *file, const struct analysis *analysis, size_t index)
+static void put_values(FILE *file, const struct analysis *analysis,
+		       const struct value_lists *values, size_t request)
+{
+	if (values->first[request] == values->first[request + 1])
+		return;
+	fputs(",\"values\":", file);
+	request_values_json(values, analysis, request, file);
+}
+
+static void put_request(FILE *file, const struct analysis *analysis,
+			const struct value_lists *values, size_t index)
 {
 	const struct recording *recording = analysis->recording;
 	const struct request *request = &analysis->script.requests.requests[index];
@@ -64,10 +75,15 @@ static void put_request(FILE *file, const struct analysis *analysis, size_t inde
 		request->early_ns, request->start_ns, request->end_ns, request->taken_ns,
 		request->is_unfinished ? "true" : "false");
 	put_parts(file, analysis, index);
+	put_values(file, analysis, values, index);
+	fputs("}\n", file);
 }
 
 void request_lines_write(FILE *file, const struct analysis *analysis)
 {
+	struct value_lists values;
+	request_values_build(&values, analysis);
 	for (size_t i = 0; analysis->has_paths && i < analysis->paths.count; i++)
-		put_request(file, analysis, i);
+		put_request(file, analysis, &values, i);
+	value_lists_free(&values);
 }

@@ -197,6 +197,23 @@ static const struct value_request *request_of(const struct value_request *reques
 	return &requests[from - 1];
 }
 
+/* The request that the link is a value in; NULL: it is none, or in none. */
+static const struct value_request *request_of_link(const struct recording *rec,
+						   const struct rec_link *link,
+						   const struct value_request *requests,
+						   size_t count)
+{
+	if (!is_of_ended_call(rec, link))
+		return NULL;
+	return request_of(requests, count, &rec->ops[link->from]);
+}
+
+static void sort_requests(struct value_request *requests, size_t count)
+{
+	if (count)
+		qsort(requests, count, sizeof(*requests), compare_requests);
+}
+
 void value_table_build_in(struct value_table *table, const struct recording *rec,
 			  const struct class_table *classes, struct value_request *requests,
 			  size_t request_count)
@@ -204,15 +221,12 @@ void value_table_build_in(struct value_table *table, const struct recording *rec
 	struct seen *seen = memory_new(rec->link_count, sizeof(*seen));
 	size_t count = 0, room = 0;
 
-	if (request_count)
-		qsort(requests, request_count, sizeof(*requests), compare_requests);
+	sort_requests(requests, request_count);
 	for (size_t i = 0; i < rec->link_count; i++) {
 		const struct rec_link *link = &rec->links[i];
 
-		if (!is_of_ended_call(rec, link))
-			continue;
 		const struct value_request *request =
-			request_of(requests, request_count, &rec->ops[link->from]);
+			request_of_link(rec, link, requests, request_count);
 
 		if (request)
 			seen[count++] =
@@ -235,4 +249,30 @@ void value_table_free(struct value_table *table)
 {
 	free(table->rows);
 	*table = (struct value_table){ NULL, 0 };
+}
+
+void value_lists_build(struct value_lists *lists, const struct recording *rec,
+		       struct value_request *requests, size_t count)
+{
+	const struct value_request *request;
+	size_t *first = memory_new(count + 2, sizeof(*first));
+
+	sort_requests(requests, count);
+	for (size_t i = 0; i < rec->link_count; i++)
+		if ((request = request_of_link(rec, &rec->links[i], requests, count)))
+			first[request->index + 2]++;
+	for (size_t i = 2; i < count + 2; i++)
+		first[i] += first[i - 1];
+	lists->links = memory_new(first[count + 1], sizeof(*lists->links));
+	/* Each begin moves to the end, which is the next one's begin. */
+	for (size_t i = 0; i < rec->link_count; i++)
+		if ((request = request_of_link(rec, &rec->links[i], requests, count)))
+			lists->links[first[request->index + 1]++] = (uint32_t)i;
+	lists->first = first;
+}
+
+void value_lists_free(struct value_lists *lists)
+{
+	free(lists->first);
+	free(lists->links);
 }

@@ -32,6 +32,13 @@ struct value_request {
 	uint32_t thread;
 	uint64_t start_ns, end_ns;
 	bool is_slow;
+	uint32_t index; /* of the caller's */
+};
+
+/* The links that are values of calls in requests, by request. */
+struct value_lists {
+	size_t *first;   /* of request i: from first[i] up to first[i + 1]; a list has one more */
+	uint32_t *links; /* as recorded: those of one call side by side */
 };
 
 struct value_table {
@@ -45,5 +52,10 @@ void value_table_build(struct value_table *, const struct recording *, const str
 void value_table_build_in(struct value_table *, const struct recording *,
 			  const struct class_table *, struct value_request *requests, size_t count);
 void value_table_free(struct value_table *);
+
+/* `count` requests, whose indexes are below that; they are put in order. */
+void value_lists_build(struct value_lists *, const struct recording *,
+		       struct value_request *requests, size_t count);
+void value_lists_free(struct value_lists *);
 
 #endif

@@ -9,6 +9,7 @@
 #include "kinds.h"
 #include "report.h"
 #include "requestfigures.h"
+#include "requestvalues.h"
 #include "several.h"
 #include "shortening.h"
 
@@ -194,6 +195,65 @@ static void emit_intended(const struct analysis *analysis, struct emit *emit)
 		  every, times[0], times[1], times[2]);
 }
 
+/* --- What probed functions got in the slowest ones --- */
+
+enum { SLOWEST_SHOWN = 10 };
+
+struct valued {
+	uint32_t request;
+	uint64_t taken_ns;
+};
+
+static int compare_valued(const void *left, const void *right)
+{
+	const struct valued *a = left, *b = right;
+	if (a->taken_ns != b->taken_ns)
+		return a->taken_ns < b->taken_ns ? 1 : -1;
+	return (a->request > b->request) - (a->request < b->request);
+}
+
+static void emit_valued(const struct analysis *analysis, struct emit *emit,
+			const struct value_lists *values, const struct valued *valued, size_t count)
+{
+	static const struct emit_column columns[] = {
+		{ .key = "at_ns", .head = "slowest at", .align = EMIT_RIGHT },
+		{ .key = "latency_ns", .head = "took", .align = EMIT_RIGHT },
+		{ .key = "values", .head = "with", .is_flexible = true },
+	};
+	emit_table_begin(emit, "request_values", EMIT_OBJECTS, columns,
+			 sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < count && i < SLOWEST_SHOWN; i++) {
+		const struct request *request =
+			&analysis->script.requests.requests[valued[i].request];
+		char *text = request_values_text(values, analysis, valued[i].request);
+		emit_row_begin(emit);
+		emit_cell_ns(emit, (double)request->start_ns);
+		emit_cell_ns(emit, (double)request->taken_ns);
+		emit_cell_text(emit, text);
+		emit_row_end(emit);
+		free(text);
+	}
+	emit_table_end(emit);
+}
+
+static void emit_values(const struct analysis *analysis, struct emit *emit)
+{
+	const struct requests *all = &analysis->script.requests;
+	struct valued *valued = memory_new(all->count, sizeof(*valued));
+	struct value_lists values;
+	size_t count = 0;
+	request_values_build(&values, analysis);
+	for (uint32_t i = 0; i < all->count; i++)
+		if (values.first[i] < values.first[i + 1])
+			valued[count++] = (struct valued){ i, all->requests[i].taken_ns };
+	if (count) {
+		qsort(valued, count, sizeof(*valued), compare_valued);
+		emit_valued(analysis, emit, &values, valued, count);
+	}
+	value_lists_free(&values);
+	free(valued);
+}
+
 void report_requests(const struct analysis *analysis, struct emit *emit)
 {
 	const struct requests *requests = &analysis->script.requests;
@@ -209,6 +269,7 @@ void report_requests(const struct analysis *analysis, struct emit *emit)
 	if (emit->format == EMIT_JSON || requests->count)
 		emit_groups(analysis, emit);
 	emit_kinds(analysis, emit);
+	emit_values(analysis, emit);
 	emit_several(analysis, emit);
 	emit_intended(analysis, emit);
 	request_figures_judged(&recorded, requests);

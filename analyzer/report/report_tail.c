@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "measure/values.h"
 #include "report.h"
+#include "requestvalues.h"
 #include "slowest.h"
 #include "tailed.h"
 
@@ -215,13 +216,12 @@ static void emit_numbers(const struct analysis *analysis, const struct tail *tai
 static struct value_request *list_requests(const struct analysis *analysis,
 					   const struct tailed *tailed)
 {
+	const struct request *requests = analysis->script.requests.requests;
 	struct value_request *list = memory_new(tailed->tail.count, sizeof(*list));
 	for (size_t i = 0; i < tailed->tail.count; i++) {
-		const struct request *request =
-			&analysis->script.requests.requests[tailed->requests[i]];
-		list[i] =
-			(struct value_request){ request->thread, request->start_ns, request->end_ns,
-						request->taken_ns >= tailed->tail.tail_least_ns };
+		list[i] = request_values_span(analysis, tailed->requests[i]);
+		list[i].is_slow =
+			requests[tailed->requests[i]].taken_ns >= tailed->tail.tail_least_ns;
 	}
 	return list;
 }

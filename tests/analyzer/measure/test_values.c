@@ -90,9 +90,9 @@ END_TEST
 /* Those of another thread, or that reach beyond a request, belong to none. */
 START_TEST(values_are_those_of_slow_requests)
 {
-	struct value_request requests[] = { { 0, 200000000, 300000000, true },
-					    { 0, 0, 100000000, false },
-					    { 1, 0, 900000000, true } };
+	struct value_request requests[] = { { 0, 200000000, 300000000, true, 0 },
+					    { 0, 0, 100000000, false, 1 },
+					    { 1, 0, 900000000, true, 2 } };
 	struct sketch sketch;
 	struct value_table table;
 
@@ -115,9 +115,38 @@ START_TEST(values_are_those_of_slow_requests)
 }
 END_TEST
 
+/* By the caller's numbers of the requests, whatever their order. */
+START_TEST(each_request_has_its_own_values)
+{
+	struct value_request requests[] = { { 0, 200000000, 300000000, true, 0 },
+					    { 1, 0, 900000000, true, 1 },
+					    { 0, 0, 100000000, false, 2 } };
+	static const size_t ends[] = { 0, 1, 1, 3 };
+	static const uint64_t values[] = { 900, 1, 2 };
+	struct sketch sketch;
+	struct value_lists lists;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "t", 0, 1000);
+	call(&sketch, "depth", 10, 5, 1, false);
+	call(&sketch, "depth", 150, 5, 7, false);
+	call(&sketch, "depth", 210, 1, 900, false);
+	call(&sketch, "depth", 20, 50, 2, false);
+	sketch_end(&sketch);
+	value_lists_build(&lists, &sketch.rec, requests, 3);
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_uint_eq(lists.first[i], ends[i]);
+	for (size_t i = 0; i < 3; i++)
+		ck_assert_uint_eq(sketch.rec.links[lists.links[i]].result, values[i]);
+	value_lists_free(&lists);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(slow_calls_are_apart);
 	TEST(calls_that_go_on_are_left_out);
 	TEST(values_are_those_of_slow_requests);
+	TEST(each_request_has_its_own_values);
 }
