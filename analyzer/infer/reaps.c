@@ -8,11 +8,15 @@
  * looked at. If that returned early or with something ready, it was a wait for the child. A program
  * goes on only when it has the status, so without such a call the child's end is waited for there.
  *
+ * A parent may sleep for a while, look around, and sleep again, until the end of a child interrupts
+ * a sleep. It would have interrupted each of the row: they all are waits for the child.
+ *
  * A wait ends where the next thing happens on its thread, which may be a handler's doing. One
  * thread.
  */
 #include "reaps.h"
 
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
 #include "recording/timeline.h"
@@ -197,6 +201,65 @@ static void wait_add(struct reaping *reaping, const struct rec_wait *wait)
 	rec->waits[rec->wait_count++] = *wait;
 }
 
+/* The thread called it in vain, in the same place as the call that was interrupted. */
+static bool is_vain_call(const struct recording *rec, uint32_t op, uint32_t interrupted)
+{
+	enum kind kind = (enum kind)rec->ops[op].kind;
+
+	return (kind == KIND_SLEEP || kind == KIND_POLL) && rec->ops[op].outcome == OUTCOME_OK &&
+	       !(kind == KIND_POLL && rec->extras[op].amount) &&
+	       rec->ops[op].name == rec->ops[interrupted].name &&
+	       rec->extras[op].stack == rec->extras[interrupted].stack;
+}
+
+/* Between the end of a sleep and the next one is a look around, no work. */
+static bool is_look(const struct rec_op *sleep, uint64_t next_ns)
+{
+	return (double)(next_ns - sleep->end_ns) <=
+	       assume.look_gap * (double)(sleep->end_ns - sleep->start_ns);
+}
+
+/* The sleep of the row before the one that began at a moment; NULL = there is none. */
+static const struct moment *sleep_before(const struct reaping *reaping, const struct moment *next,
+					 uint32_t interrupted)
+{
+	const struct recording *rec = reaping->rec;
+	uint32_t thread = rec->ops[interrupted].thread;
+	const struct moment *first = &reaping->timeline.moments[reaping->timeline.first[thread]];
+
+	for (const struct moment *moment = next; moment-- > first;) {
+		enum moment_type type = moment_type(moment);
+
+		if (type != MOMENT_OP_BEGIN && type != MOMENT_OP_END && type != MOMENT_OP_POINT)
+			return NULL;
+		if (type == MOMENT_OP_BEGIN && is_vain_call(rec, moment->index, interrupted))
+			return is_look(&rec->ops[moment->index], next->at_ns) ? moment : NULL;
+		if (rec->ops[moment->index].kind != KIND_IO &&
+		    !is_vain_call(rec, moment->index, interrupted))
+			return NULL;
+	}
+	return NULL;
+}
+
+/* Sleeps before the one that a child's end interrupted, since the child began. */
+static void row_waits(struct reaping *reaping, const struct moment *call,
+		      const struct rec_wait *wait)
+{
+	const struct recording *rec = reaping->rec;
+	uint64_t from_ns = rec->ops[wait->target].start_ns;
+	struct rec_wait before = *wait;
+
+	if (rec->ops[call->index].outcome != OUTCOME_ERROR)
+		return;
+	for (const struct moment *sleep = call;
+	     (sleep = sleep_before(reaping, sleep, call->index)) && sleep->at_ns >= from_ns;) {
+		before.start_ns = sleep->at_ns;
+		before.end_ns = rec->ops[sleep->index].end_ns;
+		before.waiter = sleep->index;
+		wait_add(reaping, &before);
+	}
+}
+
 static void reap_happens(struct reaping *reaping, const struct reap *reap, uint64_t *waited_ns)
 {
 	const struct recording *rec = reaping->rec;
@@ -226,6 +289,7 @@ static void reap_happens(struct reaping *reaping, const struct reap *reap, uint6
 		wait.stack = rec->extras[call->index].stack;
 		wait.name = rec->ops[call->index].name;
 		waited_ns[thread] = wait.end_ns;
+		row_waits(reaping, call, &wait);
 	}
 	if (is_first || recorded == NO_INDEX)
 		wait_add(reaping, &wait);

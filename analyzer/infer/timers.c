@@ -304,16 +304,29 @@ static struct event *events_of_loops(const struct recording *recording, size_t *
 	return events;
 }
 
+/* By op: calls in which a thread waited for a child's end. To be freed. */
+static bool *calls_for_children(const struct recording *recording)
+{
+	bool *is_for_child = memory_new(recording->op_count, sizeof(*is_for_child));
+	for (size_t i = 0; i < recording->wait_count; i++)
+		if (recording->waits[i].reason == REASON_EXEC &&
+		    recording->waits[i].waiter != NO_INDEX)
+			is_for_child[recording->waits[i].waiter] = true;
+	return is_for_child;
+}
+
 static void polls_await_timers(struct recording *recording)
 {
 	size_t count;
+	bool *is_for_child = calls_for_children(recording);
 	struct event *events = events_of_loops(recording, &count);
 	for (size_t i = 1; i < count; i++) {
 		uint32_t poll = events[i - 1].poll;
 		if (events[i].thread == events[i - 1].thread && events[i].poll == NO_INDEX &&
-		    poll != NO_INDEX && is_wait_in_vain(recording, poll))
+		    poll != NO_INDEX && is_wait_in_vain(recording, poll) && !is_for_child[poll])
 			recording->extras[poll].timer = true;
 	}
+	free(is_for_child);
 	free(events);
 }
 

@@ -122,7 +122,8 @@ static bool end_awaited(struct compiler *compiler, uint32_t op, uint32_t read)
 /* Its time passes in one step at its end, unless the event comes first. */
 static bool poll_races(struct compiler *compiler, uint32_t op)
 {
-	if (!script_poll_timed_out(compiler->rec, op) || !script_may_race(compiler, true))
+	if (is_wait(compiler, op) || !script_poll_timed_out(compiler->rec, op) ||
+	    !script_may_race(compiler, true))
 		return false;
 	wait_in(compiler, op);
 	compiler->thread.is_racing = true;

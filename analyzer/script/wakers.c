@@ -226,6 +226,13 @@ static struct waker waker_of_arrival(const struct waking *waking, const struct r
 	return last ? (struct waker){ WAKER_WAIT_BEGIN, last->index } : (struct waker){ 0 };
 }
 
+/* A sleep for a while, of a row that ended later with the end of the child. */
+static bool has_gone_on(const struct recording *rec, const struct rec_wait *wait, uint32_t target)
+{
+	return wait->reason == REASON_EXEC && !rec->extras[target].open &&
+	       rec->ops[target].end_ns > wait->end_ns;
+}
+
 static struct waker waker_of_wait(const struct waking *waking, uint32_t index,
 				  const struct moment *next)
 {
@@ -242,7 +249,8 @@ static struct waker waker_of_wait(const struct waking *waking, uint32_t index,
 	case REASON_JOIN:
 	case REASON_EXEC:
 		actor = script_joined_actor(waking->rec, wait);
-		if (actor == NO_INDEX || actor == wait->thread)
+		if (actor == NO_INDEX || actor == wait->thread ||
+		    has_gone_on(waking->rec, wait, waking->rec->threads[actor].op))
 			return (struct waker){ 0 };
 		return (struct waker){ WAKER_OP_END, waking->rec->threads[actor].op };
 	case REASON_SEM:

@@ -155,6 +155,58 @@ START_TEST(what_came_before_a_recorded_wait_is_another)
 }
 END_TEST
 
+/* Three sleeps in vain, and one that the child's end interrupts at 49. The third is given. */
+static const struct {
+	const char *name;
+	enum kind kind;
+	enum outcome outcome;
+	uint64_t amount;
+	double to_ms;
+	size_t waits;
+} sleeps[] = {
+	/* 0 */ { "call", KIND_POLL, OUTCOME_OK, 0, 39, 4 },
+	/* 1 */ { "call", KIND_SLEEP, OUTCOME_OK, 9000000, 39, 4 },
+	/* 2: something was ready */ { "call", KIND_POLL, OUTCOME_OK, 1, 39, 1 },
+	/* 3: another signal came */ { "call", KIND_POLL, OUTCOME_ERROR, 0, 39, 1 },
+	/* 4: another call */ { "other", KIND_POLL, OUTCOME_OK, 0, 39, 1 },
+	/* 5: no call at all */ { "call", KIND_HOLD, OUTCOME_OK, 0, 39, 1 },
+	/* 6: it worked before it slept again */ { "call", KIND_POLL, OUTCOME_OK, 0, 35, 1 },
+};
+
+START_TEST(a_row_of_sleeps_until_a_childs_end_waits_for_it)
+{
+	child_begins(CHILD, 49);
+	for (int i = 0; i < 2; i++) {
+		call(KIND_POLL, OUTCOME_OK, 0, 10 * i + 10, 10 * i + 19.2);
+		call(KIND_IO, OUTCOME_OK, 1, 10 * i + 19.4, 10 * i + 19.6);
+	}
+	uint32_t last =
+		call(sleeps[_i].kind, sleeps[_i].outcome, sleeps[_i].amount, 30, sleeps[_i].to_ms);
+	sketch.rec.ops[last].name = sketch_string(&sketch, sleeps[_i].name);
+	call(KIND_POLL, OUTCOME_ERROR, 0, 39.5, 50);
+	uint32_t op = reap(CHILD, 51);
+	reaps_find(&sketch.rec);
+	ck_assert_uint_eq(sketch.rec.wait_count, sleeps[_i].waits);
+	expect(sleeps[_i].waits - 1, op, 39.5, 50);
+	for (size_t i = 0; i + 1 < sleeps[_i].waits; i++)
+		expect(i, op, 30 - 10 * (double)i, i ? 39.2 - 10 * (double)i : 39);
+}
+END_TEST
+
+START_TEST(a_sleep_before_the_child_began_is_none)
+{
+	child_begins(CHILD, 49);
+	call(KIND_POLL, OUTCOME_OK, 0, 10, 29);
+	call(KIND_POLL, OUTCOME_OK, 0, 30, 39);
+	call(KIND_POLL, OUTCOME_ERROR, 0, 39.5, 50);
+	uint32_t op = reap(CHILD, 51);
+	sketch.rec.ops[op].start_ns = 29 * SKETCH_MS;
+	reaps_find(&sketch.rec);
+	ck_assert_uint_eq(sketch.rec.wait_count, 2);
+	expect(0, op, 30, 39);
+}
+END_TEST
+
 /* A child that was not recorded, or one that was when the recording of the parent began. */
 START_TEST(one_end_alone_says_nothing)
 {
@@ -177,5 +229,7 @@ SUITE()
 	TEST(of_two_ends_the_first_is_waited_for);
 	TEST(a_recorded_wait_is_enough);
 	TEST(what_came_before_a_recorded_wait_is_another);
+	EACH(a_row_of_sleeps_until_a_childs_end_waits_for_it, sleeps);
+	TEST(a_sleep_before_the_child_began_is_none);
 	TEST(one_end_alone_says_nothing);
 }

@@ -177,12 +177,15 @@ static const struct {
 	uint32_t op_ms;   /* how long the poll is */
 	const char *then; /* the call after it; NULL: a thread is woken */
 	bool is_timer;
+	bool is_for_child;
 } loop_rows[] = {
-	/* 0: work had been put off until then */ { 0, 10, "write", true },
-	/* 1: data came */ { 1, 10, "write", false },
-	/* 2: it looked around, and did nothing that anybody else sees */ { 0, 10, "read", false },
-	/* 3: it did not wait */ { 0, 0, "write", false },
-	/* 4: a pool was to do it */ { 0, 10, NULL, true },
+	/* 0: work had been put off until then */ { 0, 10, "write", true, false },
+	/* 1: data came */ { 1, 10, "write", false, false },
+	/* 2: it looked around, and did nothing that anybody else sees */
+	{ 0, 10, "read", false, false },
+	/* 3: it did not wait */ { 0, 0, "write", false, false },
+	/* 4: a pool was to do it */ { 0, 10, NULL, true, false },
+	/* 5: the end of a child would have interrupted it */ { 0, 10, "write", false, true },
 };
 
 /* Another poll from there has found something: the loop's polls stay polls. */
@@ -201,6 +204,9 @@ START_TEST(a_loops_poll_that_its_timer_ends_is_of_a_class_of_sleeps)
 		sketch_op(&sketch, KIND_IO, loop_rows[_i].then, 0, 31, 32);
 	else
 		sketch_link(&sketch, 0, LINK_WAKE, "C", 31, 1, NO_INDEX);
+	if (loop_rows[_i].is_for_child)
+		sketch.rec.waits[sketch_wait(&sketch, 0, REASON_EXEC, "", 20, 30, NO_INDEX)]
+			.waiter = poll;
 	timers_find(&sketch.rec);
 	ck_assert_int_eq(sketch.rec.ops[poll].kind, KIND_POLL);
 	ck_assert_int_eq(sketch.rec.extras[poll].timer, loop_rows[_i].is_timer);

@@ -117,6 +117,26 @@ START_TEST(of_two_waits_for_one_the_first_takes)
 }
 END_TEST
 
+/* Polls for a while, again and again, until the child's end interrupts one. */
+START_TEST(a_row_of_polls_is_one_wait)
+{
+	const struct step *step;
+
+	for (int i = 0; i < 3; i++) {
+		double from_ms = 10 + 5 * i;
+		uint32_t poll = sketch_op(&sketch, KIND_POLL, "poll", PARENT, from_ms, from_ms + 5);
+
+		wait_for(CHILD, 0, from_ms, from_ms + 5);
+		sketch.rec.waits[i].waiter = poll;
+		sketch.rec.ops[poll].outcome = i < 2 ? OUTCOME_OK : OUTCOME_ERROR;
+	}
+	build();
+	ck_assert_int_eq(count(PARENT, STEP_PERMIT, &step), 1);
+	ck_assert_int_eq(count(PARENT, STEP_RACE, &step), 0);
+	ck_assert_int_eq(count(PARENT, STEP_DELAY, &step), 0);
+}
+END_TEST
+
 START_TEST(one_that_is_named_later_is_joined_by_both)
 {
 	const struct step *step;
@@ -148,6 +168,7 @@ SUITE()
 	TEST(any_child_will_do);
 	TEST(a_child_that_is_named_is_joined);
 	TEST(of_two_waits_for_one_the_first_takes);
+	TEST(a_row_of_polls_is_one_wait);
 	TEST(one_that_is_named_later_is_joined_by_both);
 	TEST(a_child_without_an_end_posts_nothing);
 }

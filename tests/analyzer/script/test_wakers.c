@@ -53,6 +53,12 @@ static void none(struct sketch *sketch)
 	sketch_wait(sketch, 2, REASON_MUTEX, "lock", 3, 6.5, NO_INDEX);
 }
 
+/* The taker sleeps until the giver ends, for a while at first. */
+static void goes_on(struct sketch *sketch)
+{
+	sketch_wait(sketch, 2, REASON_EXEC, "", 1, 7, sketch->rec.threads[1].op);
+}
+
 static const struct {
 	void (*build)(struct sketch *);
 	bool is_call; /* the last op waits; else the wait of thread 2 */
@@ -67,6 +73,7 @@ static const struct {
 	/* 4 */ { barrier, false, WAKER_WAIT_BEGIN, 3, 6 },
 	/* 5 */ { bytes, true, WAKER_OP_BEGIN, 4, 6 },
 	/* 6 */ { none, false, WAKER_NONE, 0, 0 },
+	/* 7 */ { goes_on, false, WAKER_NONE, 0, 0 },
 };
 
 static void build(struct wakers *wakers, const struct recording *recording)
