@@ -7,10 +7,12 @@
  * never gets signalled. From its initialiser to the next one, all waits for it ended by their
  * timeouts. A poll is one from a call site where no poll ever found anything. A single success
  * shows that others may end it, but for a permit that was there at once. A library may make an
- * object for each wait: then a success of the same thread at the same call site shows it, too. An
- * interpreter has one site for the waits of all its threads. The last wait of a thread there may
- * be the one that tells it to stop. The timeouts before it are sleeps, if it did something after
- * them. Those that it went on from at once were for what ended the last one.
+ * object for each wait: then a success of the same thread at the same call site shows it, too. A
+ * thread may have one object for all its waits, as those of Ruby do. Then the call site alone tells
+ * its sleeps from the others. An interpreter has one site for the waits of all its threads. The
+ * last wait of a thread there may be the one that tells it to stop. The timeouts before it are
+ * sleeps, if it did something after them. Those that it went on from at once were for what ended
+ * the last one.
  *
  * Where a wait gives back a mutex meanwhile, the sleep ends when the thread has it again.
  *
@@ -27,6 +29,7 @@
 #include "base/memory.h"
 #include "flows.h"
 #include "format.h"
+#include "recording/addresses.h"
 
 /* Waits for one object, or of one thread from a call site, or polls from one. */
 struct place {
@@ -389,6 +392,35 @@ static void end_at_holds(struct recording *recording, size_t first)
 	}
 }
 
+/* By wait: no other thread ever waits for its object. To be freed. */
+static bool *waits_for_own(const struct recording *recording)
+{
+	struct addresses objects = { 0 };
+	uint32_t *objects_of = memory_new(recording->wait_count, sizeof(*objects_of));
+	uint32_t *waiters = memory_new(recording->wait_count, sizeof(*waiters));
+	bool *is_shared = memory_new(recording->wait_count, sizeof(*is_shared));
+	bool *is_own = memory_new(recording->wait_count, sizeof(*is_own));
+	for (size_t i = 0; i < recording->wait_count; i++) {
+		const struct rec_wait *wait = &recording->waits[i];
+		if (!may_sleep(wait))
+			continue;
+		size_t known = objects.count;
+		uint32_t object = addresses_add(&objects, recording->threads[wait->thread].process,
+						wait->address);
+		if (object == known)
+			waiters[object] = wait->thread;
+		is_shared[object] |= waiters[object] != wait->thread;
+		objects_of[i] = object;
+	}
+	for (size_t i = 0; i < recording->wait_count; i++)
+		is_own[i] = may_sleep(&recording->waits[i]) && !is_shared[objects_of[i]];
+	addresses_free(&objects);
+	free(objects_of);
+	free(waiters);
+	free(is_shared);
+	return is_own;
+}
+
 /* Takes the waits that are sleeps out of the others; by thread and time. To be freed. */
 static struct rec_wait *waits_take(struct recording *recording, size_t *count)
 {
@@ -397,13 +429,16 @@ static struct rec_wait *waits_take(struct recording *recording, size_t *count)
 	size_t kept = 0;
 	bool *is_sleep = memory_new(recording->wait_count, sizeof(*is_sleep));
 	bool *is_sleep_site = memory_new(recording->wait_count, sizeof(*is_sleep_site));
+	bool *is_own = waits_for_own(recording);
 	find_waits(&places, recording);
 	tell_sleeps(is_sleep, &places);
 	tell_sleeps_of_sites(is_sleep_site, recording);
 	*count = 0;
 	for (size_t i = 0; i < recording->wait_count; i++) {
 		const struct rec_wait wait = recording->waits[i];
-		if (is_sleep[i] && (is_sleep_site[i] || !wait.stack) && wait.waiter != NO_INDEX)
+		bool is_timed =
+			wait.stack ? is_sleep_site[i] && (is_sleep[i] || is_own[i]) : is_sleep[i];
+		if (is_timed && wait.waiter != NO_INDEX)
 			taken[(*count)++] = wait;
 		else
 			recording->waits[kept++] = wait;
@@ -413,6 +448,7 @@ static struct rec_wait *waits_take(struct recording *recording, size_t *count)
 		qsort(taken, *count, sizeof(*taken), compare_waits);
 	free(is_sleep);
 	free(is_sleep_site);
+	free(is_own);
 	return taken;
 }
 

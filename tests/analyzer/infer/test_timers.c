@@ -31,7 +31,16 @@ static size_t sleeps_of(const struct sketch *sketch)
 static const struct {
 	enum reason reason;
 	/* of another wait for it, or for another object from there */
-	enum { NEVER, ONCE, AT_ONCE, BEFORE_IT_WAS_MADE, FROM_THERE, FROM_ELSEWHERE } success;
+	enum {
+		NEVER,
+		ONCE,
+		AT_ONCE,
+		BEFORE_IT_WAS_MADE,
+		FROM_THERE,
+		FROM_ELSEWHERE,
+		FOR_IT_FROM_ELSEWHERE,
+		OF_ANOTHER_THREAD
+	} success;
 	bool is_sleep;
 } rows[] = {
 	/* 0 */ { REASON_COND, NEVER, true },
@@ -43,6 +52,9 @@ static const struct {
 	/* 6: memory is used again */ { REASON_SEM, BEFORE_IT_WAS_MADE, true },
 	/* 7: each has an object of its own */ { REASON_SEM, FROM_THERE, false },
 	/* 8 */ { REASON_SEM, FROM_ELSEWHERE, true },
+	/* 9: a thread has one object for all its waits */
+	{ REASON_COND, FOR_IT_FROM_ELSEWHERE, true },
+	/* 10: others wait for it, too */ { REASON_COND, OF_ANOTHER_THREAD, false },
 };
 
 START_TEST(a_wait_that_only_the_clock_ends_is_a_sleep)
@@ -50,13 +62,15 @@ START_TEST(a_wait_that_only_the_clock_ends_is_a_sleep)
 	struct sketch sketch;
 	sketch_begin(&sketch);
 	sketch_thread(&sketch, "main", 0, 60);
+	sketch_thread(&sketch, "other", 0, 10);
 	if (rows[_i].success != NEVER)
 		add_wait(&sketch, rows[_i].reason, 0, rows[_i].success == AT_ONCE ? 0 : 5, false);
 	if (rows[_i].success == BEFORE_IT_WAS_MADE)
 		sketch_link(&sketch, 0, LINK_INIT, "C", 5, 0, NO_INDEX);
 	if (rows[_i].success >= FROM_THERE) {
-		sketch.rec.waits[0].address++;
+		sketch.rec.waits[0].address += rows[_i].success < FOR_IT_FROM_ELSEWHERE;
 		sketch.rec.waits[0].stack = rows[_i].success == FROM_THERE ? 1 : 2;
+		sketch.rec.waits[0].thread = rows[_i].success == OF_ANOTHER_THREAD;
 	}
 	for (int i = 0; i < NAPS; i++) {
 		uint32_t wait = add_wait(&sketch, rows[_i].reason, 10 + 10 * i, 20 + 10 * i, true);
