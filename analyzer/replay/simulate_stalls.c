@@ -97,19 +97,14 @@ static bool only_tries(const struct simulation *sim, uint32_t actor)
 	       simulate_step_of(sim, actor)->type == STEP_CLAIM && !sim->players[actor].has_permit;
 }
 
-static bool waits_for_end(const struct simulation *sim, const struct step *step)
-{
-	return step->type == STEP_JOIN ||
-	       (step->type == STEP_PERMIT && step->arg < sim->script->children_count);
-}
-
 /* An actor that has not been started waits for nobody. One that waits for another one's end waits
  * for what that one waits for. */
 static enum stalled_rank rank_of(const struct simulation *sim, uint32_t actor)
 {
 	if (sim->players[actor].life != PLAYER_STARTED)
 		return STALLED_TO_START;
-	if (waits_for_end(sim, simulate_step_of(sim, actor)))
+	if (simulate_step_of(sim, actor)->type == STEP_JOIN ||
+	    script_awaits_child(sim->script, simulate_step_of(sim, actor)))
 		return STALLED_JOINING;
 	return only_tries(sim, actor) ? STALLED_TRYING : STALLED_WAITING;
 }

@@ -13,7 +13,7 @@
 #include "facts.h"
 #include "format.h"
 
-static const char *action_of(const struct step *step)
+static const char *action_of(const struct script *script, const struct step *step)
 {
 	switch ((enum step_type)step->type) {
 	case STEP_ACQUIRE:
@@ -30,7 +30,8 @@ static const char *action_of(const struct step *step)
 		return "waits for something that another thread does:";
 	case STEP_PERMIT:
 	case STEP_CLAIM:
-		return "waits for a permit of";
+		return script_awaits_child(script, step) ? "waits for the end of any child"
+							 : "waits for a permit of";
 	case STEP_COME:
 		return "waits for the thread of all clients to";
 	case STEP_RACE:
@@ -149,7 +150,7 @@ struct place place_of(const struct analysis *analysis, struct replay_place at)
 	uint32_t index = waiting_step(script, at.step);
 	const struct step *step = &script->steps[index];
 	const struct step_origin *origin = script_origin(script, index);
-	place.action = action_of(step);
+	place.action = action_of(script, step);
 	if (!origin && at.step == script->actors[at.actor].first_step &&
 	    script->actors[at.actor].is_spawned)
 		place.action = "waits to be started";

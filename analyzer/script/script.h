@@ -286,6 +286,12 @@ static inline bool script_rings(const struct script *script, const struct step *
 	       loops_is_bell(&script->loops, script->flows.transfers[step->arg].flow);
 }
 
+/* It waits for any child of its process to end. */
+static inline bool script_awaits_child(const struct script *script, const struct step *step)
+{
+	return step->type == STEP_PERMIT && step->arg < script->children_count;
+}
+
 /* Where an actor begins to take its next job; NO_INDEX = in the middle of something else, or it
  * takes none. */
 uint32_t script_take_step(const struct script *, uint32_t actor);

@@ -31,7 +31,7 @@ void script_children_find(struct found *found, const struct recording *rec)
 	assert(!found->children);
 	found->children = memory_new(rec->thread_count, sizeof(*found->children));
 	for (size_t t = 0; t < rec->thread_count; t++)
-		found->children[t] = (struct child){ NO_INDEX, NO_INDEX };
+		found->children[t] = (struct child){ NO_INDEX, NO_INDEX, NO_INDEX };
 	for (uint32_t i = 0; i < rec->wait_count; i++) {
 		const struct rec_wait *wait = &rec->waits[i];
 		uint32_t actor = wait->reason == REASON_EXEC && wait->thread != NO_INDEX
@@ -43,6 +43,9 @@ void script_children_find(struct found *found, const struct recording *rec)
 		is_named[actor] = is_named[actor] || wait->address;
 		if (comes_first(rec, i, found->children[actor].wait))
 			found->children[actor].wait = i;
+		if (wait->end_ns >= rec->ops[rec->threads[actor].op].end_ns &&
+		    comes_first(rec, i, found->children[actor].last_wait))
+			found->children[actor].last_wait = i;
 	}
 	for (size_t t = 0; t < rec->thread_count; t++) {
 		struct child *child = &found->children[t];

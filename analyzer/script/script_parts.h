@@ -69,6 +69,7 @@ struct pipe_user {
 struct child {
 	uint32_t semaphore; /* that its end posts to, NO_INDEX = it is waited for by name, or not */
 	uint32_t wait;      /* the first one for it, which takes the permit; NO_INDEX = none */
+	uint32_t last_wait; /* the first one that did not end before it; NO_INDEX = none */
 };
 
 /* Known of the whole recording before the first thread is compiled; read-only from then on. */

@@ -201,6 +201,8 @@ static void join_ends(struct compiler *compiler, uint32_t index)
 		return;
 	}
 	const struct child *child = &compiler->found->children[actor];
+	if (child->wait == index && child->last_wait != NO_INDEX)
+		wait = &compiler->rec->waits[child->last_wait];
 	uint64_t latency_ns =
 		since(wait, compiler->rec->ops[compiler->rec->threads[actor].op].end_ns);
 

@@ -68,6 +68,26 @@ START_TEST(a_step_is_named_as_it_was_recorded)
 }
 END_TEST
 
+/* Of the child that ends first: the step has no name for it. */
+START_TEST(a_wait_for_any_child_says_so)
+{
+	char text[PLACE_BYTES];
+	begin();
+	struct script *script = &analysis.script;
+	uint32_t step = script->actors[0].first_step;
+	while (script->steps[step].type != STEP_JOIN)
+		step++;
+	script->steps[step].type = STEP_PERMIT;
+	script->steps[step].arg = 0;
+	script->children_count = 1;
+	const struct place place = place_of(&analysis, (struct replay_place){ 0, step });
+	ck_assert_str_eq(place_describe(&place, text),
+			 "thread `main` (1) waits for the end of any child");
+	analysis_free(&analysis);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(a_wait_is_named_as_it_was_recorded)
 {
 	char text[PLACE_BYTES];
@@ -97,6 +117,7 @@ END_TEST
 SUITE()
 {
 	TEST(what_has_no_name_is_something);
+	TEST(a_wait_for_any_child_says_so);
 	TEST(a_wait_is_named_as_it_was_recorded);
 	EACH(a_step_is_named_as_it_was_recorded, rows);
 }

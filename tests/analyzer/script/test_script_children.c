@@ -123,15 +123,17 @@ START_TEST(a_row_of_polls_is_one_wait)
 	const struct step *step;
 
 	for (int i = 0; i < 3; i++) {
-		double from_ms = 10 + 5 * i;
-		uint32_t poll = sketch_op(&sketch, KIND_POLL, "poll", PARENT, from_ms, from_ms + 5);
+		double from_ms = 9 + 4 * i;
+		uint32_t poll = sketch_op(&sketch, KIND_POLL, "poll", PARENT, from_ms, from_ms + 4);
 
-		wait_for(CHILD, 0, from_ms, from_ms + 5);
+		wait_for(CHILD, 0, from_ms, from_ms + 4);
 		sketch.rec.waits[i].waiter = poll;
 		sketch.rec.ops[poll].outcome = i < 2 ? OUTCOME_OK : OUTCOME_ERROR;
 	}
 	build();
 	ck_assert_int_eq(count(PARENT, STEP_PERMIT, &step), 1);
+	ck_assert_uint_eq(step->ns, 1 * SKETCH_MS);
+	ck_assert(script_awaits_child(&script, step));
 	ck_assert_int_eq(count(PARENT, STEP_RACE, &step), 0);
 	ck_assert_int_eq(count(PARENT, STEP_DELAY, &step), 0);
 }
