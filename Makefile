@@ -42,7 +42,7 @@ build     = $(Q)echo "  $(1)	$@"; mkdir -p $(@D); $(CC) $(ALL_CFLAGS) -o $@ $(if
 
 $(B)/libwcprof.so: $(PRE_OBJ) $(REC_OBJ) preload/libwcprof.map
 	$(call build,LD) -shared -Wl,--version-script=preload/libwcprof.map -Wl,-soname,libwcprof.so \
-	  -Wl,-z,now,-z,relro,-z,defs,-z,initfirst,-z,nodelete $(LIB_LIBS)
+	  -Wl,-z,now,-z,relro,-z,defs,-z,initfirst,-z,nodelete,--sort-section=alignment $(LIB_LIBS)
 $(B)/wcprof-analyze: $(AN_OBJ)
 	$(call build,LD) $(AN_LIBS)
 $(B)/wcprof: $(CMD_OBJ) $(REC_OBJ)
@@ -54,7 +54,9 @@ $(B)/wcprof-agent: $(AGENT_OBJ) $(B)/commands.a
 
 # Asserts are for our tests: in a stranger's process the recorder counts and carries on.
 # Aligned: where the linker happened to put a function made up to 20 ns of a recorded write().
-$(B)/preload/%.o $(B)/recorder/%.o: ALL_CFLAGS += $(PIC) -falign-functions=64 $(if $(SAN),,-DNDEBUG)
+# Variables one by one, which the link sorts: the small ones share pages that each process writes to.
+$(B)/preload/%.o $(B)/recorder/%.o: ALL_CFLAGS += $(PIC) -falign-functions=64 -fdata-sections \
+  $(if $(findstring clang,$(CC)),,-malign-data=abi) $(if $(SAN),,-DNDEBUG)
 # The way of a probe's hit: a probed function's vector registers are not saved there (recorder/vectors.h).
 PROBED   := probe_eval probe_hit probe_lengths op entries chunk self stack spare watch handles python own_stack \
             packed clock slow pool arena room tasks condition requests glob strings interned
