@@ -27,6 +27,7 @@ static struct {
 	struct pace pace;
 	uint64_t own_ns; /* these two: of this window, as far as the pace knows */
 	uint64_t cpu_ns;
+	uint64_t dumps_ns; /* of the process, the same */
 } state;
 
 int budget_turn_on(void)
@@ -69,6 +70,9 @@ static void run(bool is_running)
 {
 	struct arena *arena = load_acquire(&recorder_arena);
 
+	/* Dumps before it are none of its. */
+	if (is_running && !budget_is_running())
+		state.dumps_ns = arena ? load_relaxed(&arena->cost.dumps_ns) : 0;
 	store_relaxed(&state.is_running, is_running);
 	if (arena)
 		note(&arena->budget, is_running);
@@ -113,7 +117,8 @@ static uint64_t since(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-/* The cost of this window since it was looked at last. */
+/* The cost of this window since it was looked at last, and of all dumps since then. A window is
+ * dumped when it is over. */
 static void learn(struct arena *arena)
 {
 	struct owncost_reading cost;
@@ -124,9 +129,12 @@ static void learn(struct arena *arena)
 	owncost_read(arena, clock_own_rate(CLOCK_APART_LEAST_NS), &cost);
 	own_ns = owncost_sum(&cost.window) - cost.window.dumps_ns;
 	cpu_ns = load_relaxed(&arena->usage.cpu_ns);
-	pace_learn(&state.pace, since(own_ns, state.own_ns), since(cpu_ns, state.cpu_ns));
+	pace_learn(&state.pace,
+		   since(own_ns, state.own_ns) + since(cost.all.dumps_ns, state.dumps_ns),
+		   since(cpu_ns, state.cpu_ns));
 	state.own_ns = own_ns;
 	state.cpu_ns = cpu_ns;
+	state.dumps_ns = cost.all.dumps_ns;
 	store_relaxed(&arena->budget.cost, pace_cost(&state.pace));
 }
 
@@ -191,7 +199,7 @@ void budget_leave(void)
 void budget_fork_child(void)
 {
 	state.has_slot = false;
-	state.own_ns = state.cpu_ns = 0;
+	state.own_ns = state.cpu_ns = state.dumps_ns = 0;
 }
 
 void budget_put_status(struct text *text)

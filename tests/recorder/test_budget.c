@@ -3,8 +3,11 @@
  * the user asked for. */
 #include "budget.h"
 
+#include <pthread.h>
 #include <sys/wait.h>
 
+#include "clock.h"
+#include "owncost.h"
 #include "pace.h"
 #include "recording.h"
 #include "settings.h"
@@ -23,6 +26,27 @@ static void teardown(void)
 	recording_end();
 }
 
+static bool has_work;
+
+/* Ten times what the rest of a slot takes. */
+static void *work(void *unused)
+{
+	uint64_t end_ns = clock_thread_cpu_ns() + 2000000;
+
+	while (clock_thread_cpu_ns() < end_ns)
+		;
+	return unused;
+}
+
+/* Of a thread that is not the one which records by the budget. */
+static void do_work(void)
+{
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, work, NULL), 0);
+	pthread_join(thread, NULL);
+}
+
 /* How many slots of these many were recorded. */
 static int run(int slots)
 {
@@ -39,6 +63,8 @@ static int run(int slots)
 		count += is_on;
 		if (is_on)
 			record_io(1);
+		if (is_on && has_work)
+			do_work();
 		/* Whole slots alone. */
 		(void)budget_tick(now_ns + (slot.end_ns - now_ns) / 2, false);
 		ck_assert_int_eq(gate_is_on(), is_on);
@@ -142,6 +168,35 @@ START_TEST(without_its_thread_recording_is_off)
 }
 END_TEST
 
+/* Hours of them, handed out between two slots: more than all that the process has used. */
+START_TEST(dumps_are_part_of_the_cost)
+{
+	has_work = true;
+	budget_set(HALF);
+	ck_assert(budget_begin());
+	(void)run(100);
+	ck_assert_uint_gt(load_relaxed(&recorder_arena->budget.cost), 0);
+	ck_assert_uint_lt(load_relaxed(&recorder_arena->budget.cost), PACE_WHOLE);
+	owncost_note_dump(UINT64_C(10000000000000));
+	(void)run(100);
+	ck_assert_uint_eq(load_relaxed(&recorder_arena->budget.cost), PACE_WHOLE);
+}
+END_TEST
+
+/* The budget begins to pay when it is set. */
+START_TEST(dumps_before_the_budget_are_not)
+{
+	has_work = true;
+	ck_assert_int_eq(switch_enable(), 0);
+	owncost_note_dump(UINT64_C(10000000000000));
+	owncost_note_control();
+	budget_set(HALF);
+	ck_assert(budget_is_running());
+	(void)run(100);
+	ck_assert_uint_lt(load_relaxed(&recorder_arena->budget.cost), PACE_WHOLE);
+}
+END_TEST
+
 START_TEST(a_program_without_the_thread_has_no_budget)
 {
 	budget_set(HALF);
@@ -206,6 +261,8 @@ SUITE()
 	TEST(while_recording_is_off_a_budget_turns_nothing_on);
 	TEST(a_trial_has_recording_to_itself);
 	TEST(without_its_thread_recording_is_off);
+	TEST(dumps_are_part_of_the_cost);
+	TEST(dumps_before_the_budget_are_not);
 	TEST(a_program_without_the_thread_has_no_budget);
 	TEST(a_child_has_the_budget_too);
 	TEST(the_dump_says_the_budget);
