@@ -74,7 +74,7 @@ trials: tests-built ## what wcprof try measures, against constants that are chan
 	@tests/truth/trials.py --build $(B) $(TRIALS_ARGS)
 fleet-trial: all $(B)/tests/targets/chained ## three services, the last one's lock halved (some minutes; FLEET_ARGS=-h)
 	@tests/truth/fleet.py --build $(B) $(FLEET_ARGS)
-windows: all $(B)/tests/truth/locks $(B)/tests/targets/kvload ## answers of 200 windows (half an hour; WINDOWS_ARGS=-h)
+windows: tests-built ## answers of 200 windows (half an hour; WINDOWS_ARGS=-h)
 	@tests/truth/windows.py --build $(B) --windows 200 $(WINDOWS_ARGS)
 ci-trial: all $(B)/tests/targets/gated ## wcprof ci of equal and worse builds (a quarter of an hour; CI_TRIAL_ARGS=-h)
 	@tests/truth/ci_trial.py --build $(B) $(CI_TRIAL_ARGS)
