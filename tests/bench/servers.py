@@ -307,7 +307,7 @@ def measure(kind, most):
         for server in servers.values():
             server.load(requests)
         requests = int(requests * min(max(WINDOW_S / max(servers["alone"].seconds_of(requests), TICK_S), 1), 100))
-        while len(rounds) < most and not is_sure(rounds):
+        while len(rounds) < WARM_ROUNDS + most and not is_sure(rounds):
             order = list(MODES)[len(rounds) % len(MODES):] + list(MODES)[:len(rounds) % len(MODES)]
             rounds.append({mode: servers[mode].seconds_of(requests) / requests * 1e6 for mode in order})
     finally:
