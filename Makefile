@@ -72,7 +72,7 @@ $(B)/%.o: %.S
 
 demo: ## finds a planted bottleneck in a bundled server
 	@scripts/demo
-check: ## every test: 10 to 20 minutes
+check: ## every test: 20 to 25 minutes
 	@scripts/check
 tidy: ## style, arrows between folders, tables that must agree
 	@scripts/tidy
