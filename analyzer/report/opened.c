@@ -101,6 +101,13 @@ static bool is_narrowed(const struct options *options)
 	return options->client[0] || options->thread_glob[0] || options->has_span;
 }
 
+/* All time is a span, too, and the only window is all. */
+static bool keeps_all(const struct options *options, size_t window_count)
+{
+	return window_count <= 1 && !options->client[0] && !options->thread_glob[0] &&
+	       options->from_ns == 0 && options->to_ns == UINT64_MAX;
+}
+
 int opened_select(struct recording *recording, const struct options *options, bool is_whole,
 		  char error[OPTIONS_ERROR_BYTES])
 {
@@ -127,7 +134,7 @@ int opened_select(struct recording *recording, const struct options *options, bo
 		keep_asked(&selection.window, recording);
 	bool has_ops = selection_apply(&selection, recording) == 0;
 	/* A recording without any is one, too. */
-	if (has_ops || (!is_narrowed(options) && count <= 1)) {
+	if (has_ops || keeps_all(options, count)) {
 		reaps_find(recording);
 		signals_find(recording);
 		ended_find(recording);

@@ -45,6 +45,21 @@ START_TEST(a_part_is_kept)
 }
 END_TEST
 
+/* As a dump of a server that nobody asked: it is a recording of any time. */
+START_TEST(nothing_is_left_of_nothing)
+{
+	char error[OPTIONS_ERROR_BYTES];
+	struct options options = options_of("function", "");
+	sketch_begin(&sketch);
+	options.has_span = true;
+	options.window = 1;
+	ck_assert_int_eq(opened_select(&sketch.rec, &options, true, error), 0);
+	options.from_ns = 1;
+	ck_assert_int_lt(opened_select(&sketch.rec, &options, true, error), 0);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* Thirty requests between 100 and 393 ms, of a run of a second. */
 static void begin_server(void)
 {
@@ -153,6 +168,7 @@ END_TEST
 SUITE()
 {
 	TEST(a_part_is_kept);
+	TEST(nothing_is_left_of_nothing);
 	EACH(who_waits_for_load_keeps_no_answer_back, idle_servers);
 	EACH(a_servers_report_is_of_its_requests, cuts);
 	TEST(patterns_that_are_none_are_named);
