@@ -397,10 +397,11 @@ static bool fits(const struct config_pattern *pattern, const char *text, bool is
 }
 
 const struct config_process *config_find(const struct config *config, const char *name,
-					 const char *command)
+					 const char *file, const char *command)
 {
 	for (size_t i = 0; i < config->process_count; i++)
-		if (fits(&config->processes[i].name, name, true) &&
+		if ((fits(&config->processes[i].name, name, true) ||
+		     fits(&config->processes[i].name, file, true)) &&
 		    fits(&config->processes[i].command, command, false))
 			return &config->processes[i];
 	return NULL;

@@ -81,8 +81,9 @@ bool config_parse(struct config *config, const char *text, char error[CONFIG_ERR
 bool config_read(struct config *config, const char *path, char error[CONFIG_ERROR_BYTES]);
 void config_free(struct config *config);
 
-/* The first rule that fits a program's file name and its arguments; NULL: none. */
-const struct config_process *config_find(const struct config *config, const char *name,
+/* The first rule that fits: its name the one that a program was started by, or that of its file;
+ * its command the arguments. NULL: none. */
+const struct config_process *config_find(const struct config *, const char *name, const char *file,
 					 const char *command);
 
 /* Prints the keys, and what each is. */

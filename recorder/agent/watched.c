@@ -153,13 +153,13 @@ static void see(struct watched_list *list, const struct config *config, const st
 	const struct config_process *rule;
 	struct procfs_status status;
 	struct watched *watched;
-	char program[WATCHED_PROGRAM_BYTES], command[COMMAND_BYTES];
+	char file[WATCHED_PROGRAM_BYTES], command[COMMAND_BYTES];
 
 	if (!target->socket[0] || !procfs_read(target->pid, &status))
 		return;
-	procfs_executable(target->pid, program, sizeof(program));
+	procfs_executable(target->pid, file, sizeof(file));
 	procfs_command(target->pid, command, sizeof(command));
-	rule = config_find(config, program[0] ? program : target->name, command);
+	rule = config_find(config, target->name, file, command);
 	if (!rule)
 		return;
 	watched = find(list, target->pid, status.start_ticks);
@@ -171,8 +171,7 @@ static void see(struct watched_list *list, const struct config *config, const st
 	watched->start_ticks = status.start_ticks;
 	watched->rule = rule;
 	watched->is_seen = true;
-	snprintf(watched->program, sizeof(watched->program), "%s",
-		 program[0] ? program : target->name);
+	snprintf(watched->program, sizeof(watched->program), "%s", target->name);
 	snprintf(watched->socket, sizeof(watched->socket), "%s", target->socket);
 }
 

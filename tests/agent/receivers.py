@@ -164,9 +164,9 @@ class AgentTest(ProgramTest):
             return 0
         return float(values[f"wcprof_agent_{name}"])
 
-    def busy(self, **variables):
+    def busy(self, program="python3", **variables):
         """A program that waits and works until it is ended."""
-        return self.start("python3", "-S", "-E", "-c", """
+        return self.start(program, "-S", "-E", "-c", """
 import os, threading, time
 fd, lock = os.open("/dev/zero", os.O_RDONLY), threading.Lock()
 print("ready", flush=True)

@@ -24,7 +24,7 @@ static void parse_config(const char *text)
 	if (config_parse(&config, text, error)) {
 		if (config.process_count == 0)
 			abort();
-		(void)config_find(&config, "name", "name --option");
+		(void)config_find(&config, "name", "file", "name --option");
 		config_free(&config);
 	} else if (sscanf(error, "line %u:", &line) != 1 || strchr(error, '\n')) {
 		abort();

@@ -87,13 +87,16 @@ START_TEST(the_first_rule_that_fits_is_the_one)
 			       "[process]\nname = redis\nservice = two\n"
 			       "[process]\ncommand = app\\.jar\nservice = three\n",
 			       error));
-	ck_assert_str_eq(config_find(&config, "redis", "redis --port 1")->service, "one");
-	ck_assert_str_eq(config_find(&config, "redis", "redis --port 2")->service, "two");
-	ck_assert_str_eq(config_find(&config, "java", "java -jar app.jar")->service, "three");
+	ck_assert_str_eq(config_find(&config, "redis", "", "redis --port 1")->service, "one");
+	ck_assert_str_eq(config_find(&config, "redis", "", "redis --port 2")->service, "two");
+	ck_assert_str_eq(config_find(&config, "java", "", "java -jar app.jar")->service, "three");
 	/* A name fits as a whole. */
-	ck_assert_ptr_null(config_find(&config, "predis", "x"));
-	ck_assert_ptr_null(config_find(&config, "redis-server", "x"));
-	ck_assert_ptr_null(config_find(&config, "ngx", "--port 1"));
+	/* a link, and the file that it leads to: either name will do */
+	ck_assert_str_eq(config_find(&config, "link", "redis", "redis --port 2")->service, "two");
+	ck_assert_str_eq(config_find(&config, "redis", "file", "redis --port 2")->service, "two");
+	ck_assert_ptr_null(config_find(&config, "predis", "", "x"));
+	ck_assert_ptr_null(config_find(&config, "redis-server", "", "x"));
+	ck_assert_ptr_null(config_find(&config, "ngx", "", "--port 1"));
 	config_free(&config);
 }
 END_TEST
