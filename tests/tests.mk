@@ -9,7 +9,7 @@ UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
               $(AN_DIRS) preload))))
 
 .PHONY: tests-built unit-built fuzzers fuzz bench truth windows peers trials ci-trial fleet-trial diffs field \
-  generators soak model conformance kill moments attach-soak attach-kills probe-soak scale sources-read
+  agent-hour generators soak model conformance kill moments attach-soak attach-kills probe-soak scale sources-read
 
 # A unit test is one program: the test, and what it calls of the part of the house that it mirrors. Most are not
 # optimised, or most of the time of a build would be theirs; the recorder's are, as stacks are looked at in them.
@@ -74,6 +74,8 @@ trials: tests-built ## what wcprof try measures, against constants that are chan
 	@tests/truth/trials.py --build $(B) $(TRIALS_ARGS)
 fleet-trial: all $(B)/tests/targets/chained ## three services, the last one's lock halved (some minutes; FLEET_ARGS=-h)
 	@tests/truth/fleet.py --build $(B) $(FLEET_ARGS)
+agent-hour: all ## the agent beside redis, nginx and Java, and kills (AGENT_HOUR_ARGS: --minutes 60)
+	@tests/agent/hour --build $(B) $(AGENT_HOUR_ARGS)
 windows: tests-built ## answers of 200 windows (half an hour; WINDOWS_ARGS=-h)
 	@tests/truth/windows.py --build $(B) --windows 200 $(WINDOWS_ARGS)
 ci-trial: all $(B)/tests/targets/gated ## wcprof ci of equal and worse builds (a quarter of an hour; CI_TRIAL_ARGS=-h)
