@@ -14,12 +14,13 @@ enum { UNITS_MAX = 400, TRIES = 200 };
 struct sample {
 	double values[2][UNITS_MAX];
 	size_t counts[2];
+	bool is_short; /* some draw had not as many units as the group */
 };
 
 /* The mean of the first group less that of the second, and that of the first. */
 static void means(void *context, const uint32_t *const *times, double *results)
 {
-	const struct sample *sample = context;
+	struct sample *sample = context;
 	double mean[2] = { 0 };
 	for (size_t g = 0; g < 2; g++) {
 		uint64_t units = 0;
@@ -27,7 +28,8 @@ static void means(void *context, const uint32_t *const *times, double *results)
 			mean[g] += sample->values[g][i] * times[g][i];
 			units += times[g][i];
 		}
-		ck_assert_uint_eq(units, sample->counts[g]);
+		/* libcheck notes each assertion in a file: a million are most of the time. */
+		sample->is_short |= units != sample->counts[g];
 		mean[g] /= (double)units;
 	}
 	results[0] = mean[0] - mean[1];
@@ -62,6 +64,7 @@ static void run(struct sample *sample, size_t few, struct bootstrap_interval *in
 		.context = sample,
 	};
 	bootstrap_run(&bootstrap, intervals);
+	ck_assert(!sample->is_short);
 }
 
 /* Of so many samples, in how many the interval of the difference has the truth. */
@@ -82,8 +85,9 @@ static int covered(size_t first, size_t second, size_t alike)
 /* Exponential values are skewed, so that a few of them have the long ones too seldom. */
 START_TEST(intervals_have_the_truth)
 {
-	ck_assert_int_ge(covered(200, 100, 1), TRIES * 92 / 100);
-	ck_assert_int_lt(covered(200, 100, 1), TRIES);
+	int holds = covered(200, 100, 1);
+	ck_assert_int_ge(holds, TRIES * 92 / 100);
+	ck_assert_int_lt(holds, TRIES);
 	ck_assert_int_ge(covered(8, 100, 1), TRIES * 88 / 100);
 }
 END_TEST

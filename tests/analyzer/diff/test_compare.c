@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { STRETCHES = 64, REQUESTS = 16, CLASSES = 40, TRIES = 40 };
+enum { STRETCHES = 64, REQUESTS = 16, CLASSES = 40, TRIES = 20 };
 
 /* A bell, about, of mean 0 and deviation 1. */
 static double random_deviation(uint64_t *state)
@@ -18,6 +18,12 @@ static double random_deviation(uint64_t *state)
 	for (int i = 0; i < 12; i++)
 		sum += (double)random_number(state, 1000000) / 1e6;
 	return sum - 6;
+}
+
+static int by_length(const void *left, const void *right)
+{
+	const struct cost_request *a = left, *b = right;
+	return (a->taken_ns > b->taken_ns) - (a->taken_ns < b->taken_ns);
 }
 
 /* Forty classes, each of them one op of 100 us a request, whose length varies by a third. The first
@@ -63,13 +69,7 @@ static void costs_fill(struct costs *costs, uint64_t seed, double factor, double
 				(uint32_t)i, false
 			};
 	}
-	for (size_t i = 1; i < costs->request_count; i++)
-		for (size_t k = i;
-		     k > 0 && costs->requests[k - 1].taken_ns > costs->requests[k].taken_ns; k--) {
-			struct cost_request swap = costs->requests[k];
-			costs->requests[k] = costs->requests[k - 1];
-			costs->requests[k - 1] = swap;
-		}
+	qsort(costs->requests, costs->request_count, sizeof(*costs->requests), by_length);
 }
 
 static const struct difference *row_of(const struct comparison *comparison, enum diff_figure figure,
@@ -114,7 +114,7 @@ static const struct {
 
 START_TEST(a_planted_change_is_named)
 {
-	for (uint64_t seed = 0; seed < 5; seed++) {
+	for (uint64_t seed = 0; seed < 2; seed++) {
 		struct costs a, b;
 		struct comparison comparison;
 		costs_fill(&a, 2 * seed, 1, 1);
