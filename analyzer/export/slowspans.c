@@ -10,6 +10,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 
+#include "base/bound.h"
 #include "base/memory.h"
 #include "format.h"
 
@@ -138,16 +139,13 @@ void slow_spans_free(struct slow_spans *spans)
 /* The first of a thread that begins at that time or later. */
 static size_t first_after(const struct slow_spans *spans, uint32_t thread, uint64_t after_ns)
 {
-	size_t low = 0, high = spans->span_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct slow_span *span = &spans->spans[middle];
-		if (span->thread < thread || (span->thread == thread && span->start_ns < after_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	const struct slow_span longest = {
+		.thread = thread,
+		.start_ns = after_ns,
+		.end_ns = UINT64_MAX,
+	};
+	return bound_lower(&longest, spans->spans, spans->span_count, sizeof(longest),
+			   compare_places);
 }
 
 void slow_spans_add(const struct slow_spans *spans, const struct walk_slice *slice,

@@ -16,6 +16,7 @@
 #include "filelocks_parts.h"
 
 #include "base/assumptions.h"
+#include "base/bound.h"
 #include "format.h"
 #include "recording/intern.h"
 
@@ -55,17 +56,7 @@ static int compare_numbers(const void *left, const void *right)
 
 static size_t piece_at(const struct search *search, uint64_t from)
 {
-	size_t low = 0, high = search->cut_count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (search->cuts[middle] < from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bound_lower(&from, search->cuts, search->cut_count, sizeof(from), compare_numbers);
 }
 
 static void find_pieces(struct search *search, size_t first, size_t end)

@@ -2,6 +2,7 @@
 /* Finds calls for locks on files, and what closes these; filelocks_parts.h has the contract. */
 #include "filelocks_parts.h"
 
+#include "base/bound.h"
 #include "format.h"
 
 #include <inttypes.h>
@@ -108,23 +109,15 @@ static int compare_names(const void *left, const void *right)
 static void add_close(struct file_calls *calls, const struct recording *rec,
 		      const struct file_name *names, size_t count, uint32_t op)
 {
-	size_t low = 0, high = count;
 	uint32_t ident = rec->ops[op].ident;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (names[middle].ident < ident)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	const struct file_name first = { .ident = ident };
+	size_t at = bound_lower(&first, names, count, sizeof(first), compare_names);
 	struct file_call call = call_of(rec, op);
 	call.to = UINT64_MAX;
 	call.at_ns = rec->ops[op].start_ns;
 	call.is_close = true;
-	for (uint64_t inode = 0; low < count && names[low].ident == ident; low++) {
-		const struct file_call *known = &calls->calls[names[low].call];
+	for (uint64_t inode = 0; at < count && names[at].ident == ident; at++) {
+		const struct file_call *known = &calls->calls[names[at].call];
 		if (known->inode == inode && known->space == call.space)
 			continue;
 		call.space = known->space;

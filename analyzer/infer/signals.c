@@ -14,6 +14,7 @@
  */
 #include "signals.h"
 
+#include "base/bound.h"
 #include "base/memory.h"
 #include "format.h"
 #include "recording/hosts.h"
@@ -79,18 +80,10 @@ static void sent_collect(struct signaling *signaling)
 /* The first signal to this receiver after that time. */
 static size_t first_after(const struct signaling *signaling, uint32_t to, uint64_t at_ns)
 {
-	size_t low = 0, high = signaling->sent_count;
+	const struct sent last = { at_ns, to, UINT32_MAX };
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct sent *sent = &signaling->sent[middle];
-
-		if (sent->to < to || (sent->to == to && sent->at_ns <= at_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bound_lower(&last, signaling->sent, signaling->sent_count, sizeof(last),
+			   compare_sent);
 }
 
 /* A thread that waits for a signal, in a call that has or has not been given it. */

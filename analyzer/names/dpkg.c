@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bound.h"
 #include "base/memory.h"
 #include "recording/intern.h"
 #include "recording/recording.h"
@@ -73,20 +74,15 @@ static void spell_all(struct dpkg *dpkg, struct dpkg_file *files, size_t count)
 /* The first one of this path; *count of them, as several files may be one. */
 static struct spelling *find(const struct dpkg *dpkg, const char *path, size_t *count)
 {
-	size_t low = 0, high = dpkg->count;
+	const struct spelling sought = { .path = (char *)path };
+	size_t first = bound_lower(&sought, dpkg->spellings, dpkg->count, sizeof(sought),
+				   compare_spellings);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(dpkg->spellings[middle].path, path) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	*count = 0;
-	while (low + *count < dpkg->count && strcmp(dpkg->spellings[low + *count].path, path) == 0)
+	while (first + *count < dpkg->count &&
+	       compare_spellings(&dpkg->spellings[first + *count], &sought) == 0)
 		++*count;
-	return dpkg->spellings + low;
+	return dpkg->spellings + first;
 }
 
 /* --- Files of dpkg's --- */

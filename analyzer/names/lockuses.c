@@ -5,6 +5,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 
+#include "base/bound.h"
 #include "base/memory.h"
 #include "recording/intern.h"
 
@@ -91,17 +92,10 @@ static bool is_more(const struct lock_use *use, const struct lock_use *than)
 uint32_t lock_uses_most(const struct lock_uses *uses, uint32_t kind)
 {
 	const struct lock_use *most = NULL;
-	size_t low = 0, high = uses->count;
+	const struct lock_use first = { .kind = kind };
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (uses->uses[middle].kind < kind)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = low; i < uses->count && uses->uses[i].kind == kind; i++)
+	for (size_t i = bound_lower(&first, uses->uses, uses->count, sizeof(first), compare_uses);
+	     i < uses->count && uses->uses[i].kind == kind; i++)
 		if (!most || is_more(&uses->uses[i], most))
 			most = &uses->uses[i];
 	return most ? most->site : 0;
