@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "grow.h"
 #include "metrics.h"
 #include "procfs.h"
 #include "target.h"
@@ -135,15 +136,10 @@ static struct watched *add(struct watched_list *list)
 {
 	if (list->count == WATCHED_MOST)
 		return NULL;
-	if (list->count == list->room) {
-		size_t room = list->room ? 2 * list->room : 16;
-		struct watched *grown = realloc(list->all, room * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		list->all = grown;
-		list->room = room;
-	}
+	struct watched *grown = grow_for_one(list->all, &list->room, list->count, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	list->all = grown;
 	list->all[list->count] = (struct watched){ 0 };
 	return &list->all[list->count++];
 }

@@ -11,6 +11,7 @@
 
 #include "ci.h"
 #include "client.h"
+#include "grow.h"
 #include "try_analysis.h"
 
 static char *copy_string(const char *object, const char *key)
@@ -53,15 +54,12 @@ static bool take_classes(const char *line, struct ci_run *run)
 	size_t room = 0;
 
 	for (char *object; (object = client_next(&at)); free(object)) {
-		if (run->class_count == room) {
-			size_t wanted = 2 * room + 16;
-			void *grown = realloc(run->classes, wanted * sizeof(*run->classes));
+		void *grown =
+			grow_for_one(run->classes, &room, run->class_count, sizeof(*run->classes));
 
-			if (!grown)
-				break;
-			run->classes = grown;
-			room = wanted;
-		}
+		if (!grown)
+			break;
+		run->classes = grown;
 		run->classes[run->class_count] = (struct ci_class){ 0 };
 		if (!take_class(object, &run->classes[run->class_count]))
 			break;

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "grow.h"
+
 enum { PAGE_BYTES = 4096 };
 
 struct region {
@@ -63,17 +65,13 @@ static bool start(void)
 
 bool guard_add(void *mapping, size_t bytes)
 {
-	if (count == room) {
-		size_t wanted = room ? 2 * room : 16;
-		struct region *grown = NULL;
+	struct region *grown = NULL;
 
-		if (room > 0 || start())
-			grown = realloc(regions, wanted * sizeof(*grown));
-		if (!grown)
-			return false;
-		regions = grown;
-		room = wanted;
-	}
+	if (room > 0 || start())
+		grown = grow_for_one(regions, &room, count, sizeof(*grown));
+	if (!grown)
+		return false;
+	regions = grown;
 	regions[count++] = (struct region){ mapping, bytes, false };
 	return true;
 }

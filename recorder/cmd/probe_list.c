@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "finding.h"
+#include "grow.h"
 #include "source.h"
 #include "usdt.h"
 #include "variables_members.h"
@@ -36,17 +37,13 @@ struct names {
 
 static void add_name(struct names *names, char *name)
 {
-	if (names->count == names->room) {
-		size_t room = names->room ? names->room * 2 : 256;
-		char **larger = realloc(names->names, room * sizeof(*larger));
+	char **larger = grow_for_one(names->names, &names->room, names->count, sizeof(*larger));
 
-		if (!larger) {
-			free(name);
-			return;
-		}
-		names->names = larger;
-		names->room = room;
+	if (!larger) {
+		free(name);
+		return;
 	}
+	names->names = larger;
 	names->names[names->count++] = name;
 }
 

@@ -19,6 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "grow.h"
 #include "procfs.h"
 
 /* The recorder's thread has its listener among its first descriptors. */
@@ -59,7 +60,7 @@ static bool parse_entry(const char *line, struct reach_entry *entry)
 static void table_read(struct reach_table *table, const char *path)
 {
 	FILE *stream = fopen(path, "re");
-	size_t size = 0;
+	size_t size = 0, room = 0;
 	char *line = NULL;
 	struct reach_entry entry;
 
@@ -68,12 +69,10 @@ static void table_read(struct reach_table *table, const char *path)
 
 		if (!parse_entry(line, &entry))
 			continue;
-		if ((table->count & (table->count + 1)) == 0) {
-			grown = realloc(table->entries, 2 * (table->count + 1) * sizeof(*grown));
-			if (!grown)
-				break;
-			table->entries = grown;
-		}
+		grown = grow_for_one(table->entries, &room, table->count, sizeof(*grown));
+		if (!grown)
+			break;
+		table->entries = grown;
 		table->entries[table->count++] = entry;
 	}
 	if (table->count > 0)

@@ -29,6 +29,7 @@
 #include "chunk.h"
 #include "clock.h"
 #include "dump.h"
+#include "grow.h"
 #include "guard.h"
 #include "procfs.h"
 
@@ -399,13 +400,10 @@ struct remains_name *remains_list(size_t *count, bool others)
 	while (directory && (entry = readdir(directory))) {
 		if (!is_listed(directory, entry->d_name, &name, others))
 			continue;
-		if (*count == room) {
-			room = room ? 2 * room : 64;
-			grown = realloc(names, room * sizeof(*names));
-			if (!grown)
-				break;
-			names = grown;
-		}
+		grown = grow_for_one(names, &room, *count, sizeof(*names));
+		if (!grown)
+			break;
+		names = grown;
 		names[(*count)++] = name;
 	}
 	if (directory)

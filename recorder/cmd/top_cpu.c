@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "grow.h"
 #include "procfs.h"
 
 static int compare_tids(const void *left, const void *right)
@@ -48,6 +49,7 @@ static bool list_threads(struct top_cpu *next, pid_t pid)
 {
 	char path[64];
 	const struct dirent *entry;
+	struct top_cpu_thread *grown;
 	size_t room = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
@@ -58,15 +60,10 @@ static bool list_threads(struct top_cpu *next, pid_t pid)
 
 		if (tid <= 0)
 			continue;
-		if (next->count == room) {
-			struct top_cpu_thread *grown;
-
-			room = room ? 2 * room : 64;
-			grown = realloc(next->threads, room * sizeof(*grown));
-			if (!grown)
-				break;
-			next->threads = grown;
-		}
+		grown = grow_for_one(next->threads, &room, next->count, sizeof(*grown));
+		if (!grown)
+			break;
+		next->threads = grown;
 		next->count += read_thread(&next->threads[next->count], pid, tid) &&
 			       strcmp(next->threads[next->count].name, "wcprof") != 0;
 	}

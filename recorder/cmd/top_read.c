@@ -17,6 +17,7 @@
 #include "arena.h"
 #include "chunk.h"
 #include "clock.h"
+#include "grow.h"
 #include "roster.h"
 #include "stacks.h"
 #include "strings.h"
@@ -44,15 +45,12 @@ static bool look_at(const struct chunk *chunk, struct top_cursor *now)
 
 static bool add(struct top_reader *reader, const struct record *record)
 {
-	if (reader->count == reader->room) {
-		size_t room = reader->room ? 2 * reader->room : 4096;
-		struct record *grown = realloc(reader->records, room * sizeof(*grown));
+	struct record *grown =
+		grow_for_one(reader->records, &reader->room, reader->count, sizeof(*grown));
 
-		if (!grown)
-			return false;
-		reader->records = grown;
-		reader->room = room;
-	}
+	if (!grown)
+		return false;
+	reader->records = grown;
 	reader->records[reader->count++] = *record;
 	return true;
 }
