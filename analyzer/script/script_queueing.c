@@ -105,7 +105,8 @@ static uint64_t level_of(uint64_t *lengths_ns, size_t count, uint64_t lost_ns)
 	return 0;
 }
 
-/* Returns how much the thread's wake-ups have lost. */
+/* Returns how much of the time in queues the thread's wake-ups have lost. Each is cut to a whole
+ * nanosecond, so all together may lose some more. */
 static uint64_t wake_ups_cut(struct script *script, uint32_t thread, uint64_t queued_ns)
 {
 	struct step *first = script->steps + script->actors[thread].first_step;
@@ -131,7 +132,7 @@ static uint64_t wake_ups_cut(struct script *script, uint32_t thread, uint64_t qu
 		cut_ns += lost_ns;
 	}
 	free(lengths_ns);
-	return cut_ns;
+	return cut_ns < queued_ns ? cut_ns : queued_ns;
 }
 
 /* --- calls --- */

@@ -122,6 +122,44 @@ START_TEST(waits_for_clients_have_their_share)
 }
 END_TEST
 
+/* Three wake-ups are to lose one nanosecond of two. Each loses a whole one, together more than the
+ * thread had waited. The call loses the other one, and no more. */
+START_TEST(calls_lose_nothing_for_wake_ups_that_lost_too_much)
+{
+	struct sketch sketch;
+	struct script script;
+	struct rec_sample samples[] = {
+		{ .queued_ns = 10 },
+		{ .at_ns = 20000000, .cpu_ns = 10000000, .queued_ns = 10 + 2 },
+	};
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 20);
+	sketch_io(&sketch, 0, "fsync", "file f", 0, 0, 4);
+	for (uint32_t t = 1; t <= 3; t++) {
+		double ended_ms = 3 + 3 * t;
+
+		sketch_thread(&sketch, "other", 0, ended_ms);
+		sketch_wait(&sketch, 0, REASON_JOIN, "", ended_ms - 1, ended_ms + 1,
+			    sketch.rec.threads[t].op);
+	}
+	sketch.rec.processes[0].cpus = 1;
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 2;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	uint32_t class = sketch_class(&sketch, "fsync");
+	const struct step *step = &script.steps[script.actors[0].first_step];
+
+	while (step->type != STEP_DELAY || script.scopes.scopes[step->arg].leaf != class)
+		step++;
+	ck_assert_uint_eq(step->ns, 4000000 - 1);
+	ck_assert_uint_eq(script.queued_ns, 2);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* Writes take 10.5 us if the reader waits, else 0.5: what is moved from a run to its step of waking
  * was no wait for a CPU. */
 START_TEST(the_cost_of_a_wake_was_in_no_queue)
@@ -167,4 +205,5 @@ SUITE()
 	TEST(the_cost_of_a_wake_was_in_no_queue);
 	EACH(calls_lose_what_was_a_wait_for_a_cpu, rows);
 	TEST(waits_for_clients_have_their_share);
+	TEST(calls_lose_nothing_for_wake_ups_that_lost_too_much);
 }
