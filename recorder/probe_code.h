@@ -41,7 +41,8 @@ enum probe_register {
 enum probe_start {
 	PROBE_FROM_REGISTER, /* its content when the probe is hit; on return, when that happens */
 	PROBE_FROM_MODULE,   /* the load bias of the place's module */
-	PROBE_FROM_ZERO      /* a constant: it is the offset */
+	PROBE_FROM_ZERO,     /* a constant: it is the offset */
+	PROBE_FROM_THREAD    /* the thread pointer, below which the program's own variables are */
 };
 
 /* How a value is shown. */

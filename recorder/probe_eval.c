@@ -35,7 +35,7 @@ static bool ends_with_nul(const char *text, size_t bytes)
 
 static bool is_fetch_valid(const struct probe_fetch *fetch)
 {
-	if (!ends_with_nul(fetch->name, PROBE_NAME_BYTES) || fetch->start > PROBE_FROM_ZERO ||
+	if (!ends_with_nul(fetch->name, PROBE_NAME_BYTES) || fetch->start > PROBE_FROM_THREAD ||
 	    fetch->reg >= PROBE_REGISTERS || fetch->type > PROBE_STRING ||
 	    fetch->bit_shift + fetch->bit_count > 64 || fetch->step_count > PROBE_STEPS_MAX)
 		return false;
@@ -117,6 +117,8 @@ static uint64_t begin(const struct probe_fetch *fetch, const struct probe_contex
 		value += context->registers[fetch->reg];
 	else if (fetch->start == PROBE_FROM_MODULE)
 		value += context->bias;
+	else if (fetch->start == PROBE_FROM_THREAD)
+		value += context->thread;
 	return value;
 }
 

@@ -22,6 +22,7 @@ struct probe_context {
 	 * there. */
 	bool (*read)(void *context, uint64_t address, void *to, size_t bytes);
 	void *read_context;
+	uint64_t thread; /* pointer of the thread that hit the probe */
 };
 
 struct probe_value {

@@ -163,8 +163,9 @@ static struct probe_values *values_of(const struct self *self, uint32_t depth)
 static void fetch(const struct probe *probe, struct probe_stack *stack, bool is_at_return,
 		  struct probe_values *values)
 {
+	const uint64_t thread = (uint64_t)(uintptr_t)__builtin_thread_pointer();
 	const struct probe_context context = { stack->registers, probe->order.bias, read_memory,
-					       NULL };
+					       NULL, thread };
 	uint64_t start = stack->registers[PROBE_RIP];
 
 	stack->registers[PROBE_RIP] = stack->caller;

@@ -118,6 +118,7 @@ bool variables_open(struct variables *variables, Dwarf *dwarf, uint64_t pc)
 		.frame_base = dwarf_attr_integrate(&variables->function, DW_AT_frame_base,
 						   &variables->frame_base),
 		.tables = { dwarf_getcfi(dwarf) },
+		.thread_bytes = location_thread_bytes(dwarf_getelf(dwarf)),
 	};
 	return true;
 }

@@ -11,6 +11,7 @@
 #include "variables_location.h"
 
 #include <dwarf.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,10 @@ const char location_optimized_out[] = "is optimized out at this place";
 static const char is_complicated[] =
 	"is at a place that takes more than sums and loads to find (DWARF)";
 static const char is_split[] = "is in several pieces here";
-static const char is_thread_local[] = "is thread-local: its address differs from thread to thread";
+static const char is_thread_local[] =
+	"is thread-local, and not in the program's own file: where it is differs from run to run";
+static const char is_in_vector[] =
+	"is in a vector register here, which a probe leaves alone; in memory its bits can be read";
 static const char has_too_many_steps[] = "takes more pointers to reach than a probe may follow";
 static const char has_no_address[] = "is in a register or a constant here: it has no address";
 static const char is_too_far[] = "is too far from its pointer";
@@ -127,6 +131,54 @@ const char *location_follow(struct location *location)
 	return why;
 }
 
+/* --- thread-local variables --- */
+
+static bool is_pie(Elf *elf)
+{
+	GElf_Shdr header;
+	GElf_Dyn entry;
+
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+		Elf_Data *data = NULL;
+
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNAMIC)
+			data = elf_getdata(section, NULL);
+		for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
+			if (entry.d_tag == DT_FLAGS_1 && entry.d_un.d_val & DF_1_PIE)
+				return true;
+	}
+	return false;
+}
+
+uint64_t location_thread_bytes(Elf *elf)
+{
+	GElf_Ehdr header;
+	GElf_Phdr segment;
+	size_t count;
+
+	if (!elf || !gelf_getehdr(elf, &header) || elf_getphdrnum(elf, &count) != 0 ||
+	    (header.e_type != ET_EXEC && !is_pie(elf)))
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		if (gelf_getphdr(elf, (int)i, &segment) && segment.p_type == PT_TLS) {
+			uint64_t align = segment.p_align ? segment.p_align : 1;
+
+			return (segment.p_memsz + align - 1) / align * align;
+		}
+	return 0;
+}
+
+/* An offset into the program's block becomes one from the thread pointer. */
+static const char *read_thread_local(struct location *location, const struct location_frame *frame)
+{
+	struct probe_fetch *program = &location->program;
+
+	if (frame->thread_bytes == 0 || program->start != PROBE_FROM_ZERO || program->step_count)
+		return is_thread_local;
+	program->start = PROBE_FROM_THREAD;
+	return add_to_program(program, -(int64_t)frame->thread_bytes);
+}
+
 /* --- expressions --- */
 
 static const char *read_ops(struct location *location, const Dwarf_Op *ops, size_t count,
@@ -225,10 +277,14 @@ static const char *read_entry_value(struct location *location, const Dwarf_Op *o
 static const char *read_first(struct location *location, const Dwarf_Op *op,
 			      Dwarf_Attribute *attribute, const struct location_frame *frame)
 {
+	const char *why;
+
 	if (op->atom >= DW_OP_reg0 && op->atom < DW_OP_reg0 + PROBE_RIP) {
 		location_set_register(location, (uint8_t)(op->atom - DW_OP_reg0));
 		return NULL;
 	}
+	if (op->atom > DW_OP_reg0 + PROBE_RIP && op->atom <= DW_OP_reg31)
+		return is_in_vector;
 	if (op->atom >= DW_OP_breg0 && op->atom < DW_OP_breg0 + PROBE_RIP) {
 		set_memory(location, (uint8_t)(op->atom - DW_OP_breg0), (int64_t)op->number);
 		return NULL;
@@ -254,6 +310,11 @@ static const char *read_first(struct location *location, const Dwarf_Op *op,
 	case DW_OP_addrx:
 	case DW_OP_GNU_addr_index:
 		return read_indexed(location, op, attribute);
+	case DW_OP_constx:
+	case DW_OP_GNU_const_index:
+		why = read_indexed(location, op, attribute);
+		location->program.start = PROBE_FROM_ZERO;
+		return why;
 	case DW_OP_const1u:
 	case DW_OP_const1s:
 	case DW_OP_const2u:
@@ -278,7 +339,8 @@ static const char *read_first(struct location *location, const Dwarf_Op *op,
 	}
 }
 
-static const char *read_next(struct location *location, const Dwarf_Op *op)
+static const char *read_next(struct location *location, const Dwarf_Op *op,
+			     const struct location_frame *frame)
 {
 	if (location->kind != LOCATION_MEMORY)
 		return is_complicated;
@@ -292,7 +354,7 @@ static const char *read_next(struct location *location, const Dwarf_Op *op)
 		return NULL;
 	case DW_OP_GNU_push_tls_address:
 	case DW_OP_form_tls_address:
-		return is_thread_local;
+		return read_thread_local(location, frame);
 	default:
 		return is_complicated;
 	}
@@ -345,7 +407,7 @@ static const char *read_ops(struct location *location, const Dwarf_Op *ops, size
 		return read_implicit(location, &ops[0], attribute);
 	why = read_first(location, &ops[0], attribute, frame);
 	for (size_t i = 1; i < count && !why; i++)
-		why = read_next(location, &ops[i]);
+		why = read_next(location, &ops[i], frame);
 	return why;
 }
 

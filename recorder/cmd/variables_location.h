@@ -34,9 +34,14 @@ struct location_frame {
 	bool is_entry;               /* of its function: nothing has been pushed or moved yet */
 	Dwarf_Attribute *frame_base; /* NULL: the function has none */
 	Dwarf_CFI *tables[2];        /* for unwinding; either may be NULL */
+	uint64_t thread_bytes;       /* location_thread_bytes() of the file */
 };
 
 extern const char location_optimized_out[];
+
+/* How far below the thread pointer the program's own thread-local variables begin. 0: the file is
+ * not known to be a program, or has none. Those of a library are elsewhere in each process. */
+uint64_t location_thread_bytes(Elf *elf);
 
 /* NULL, or why it cannot be had. */
 const char *location_read(struct location *location, Dwarf_Attribute *attribute,

@@ -51,12 +51,6 @@ static bool type_of(Dwarf_Die *die, Dwarf_Die *type)
 	       convention_strip(type, type);
 }
 
-static bool is_reference(Dwarf_Die *type)
-{
-	return dwarf_tag(type) == DW_TAG_reference_type ||
-	       dwarf_tag(type) == DW_TAG_rvalue_reference_type;
-}
-
 static bool is_structure(Dwarf_Die *type)
 {
 	int tag = dwarf_tag(type);
@@ -78,7 +72,7 @@ static bool follow_references(struct way *way)
 {
 	Dwarf_Die target;
 
-	while (is_reference(&way->type)) {
+	while (members_is_reference(&way->type)) {
 		if (!check(way, location_follow(way->location)))
 			return false;
 		if (!type_of(&way->type, &target))
@@ -86,64 +80,6 @@ static bool follow_references(struct way *way)
 		way->type = target;
 	}
 	return true;
-}
-
-/* --- names of types --- */
-
-static void append(char *to, size_t size, const char *text)
-{
-	size_t used = strlen(to);
-
-	snprintf(to + used, size - used, "%s", text);
-}
-
-static void write_type(Dwarf_Die *type, char *to, size_t size, int depth)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Die target;
-	const char *name = dwarf_diename(type);
-	int tag = dwarf_tag(type);
-	bool is_pointer = tag == DW_TAG_pointer_type;
-
-	if (depth > DEPTH_MAX)
-		return;
-	if (tag == DW_TAG_const_type &&
-	    dwarf_formref_die(dwarf_attr(type, DW_AT_type, &attribute), &target) &&
-	    dwarf_tag(&target) == DW_TAG_pointer_type) {
-		write_type(&target, to, size, depth + 1);
-		append(to, size, "const");
-		return;
-	}
-	if (tag == DW_TAG_const_type)
-		append(to, size, "const ");
-	if (tag == DW_TAG_volatile_type)
-		append(to, size, "volatile ");
-	if (tag == DW_TAG_structure_type)
-		append(to, size, "struct ");
-	if (tag == DW_TAG_union_type)
-		append(to, size, "union ");
-	if (tag == DW_TAG_enumeration_type)
-		append(to, size, "enum ");
-	if (name) {
-		append(to, size, name);
-		return;
-	}
-	if (dwarf_formref_die(dwarf_attr(type, DW_AT_type, &attribute), &target))
-		write_type(&target, to, size, depth + 1);
-	else if (is_pointer || tag == DW_TAG_const_type)
-		append(to, size, "void");
-	else
-		append(to, size, "{...}");
-	if (is_pointer || is_reference(type))
-		append(to, size, is_pointer ? " *" : " &");
-	if (tag == DW_TAG_array_type)
-		append(to, size, " []");
-}
-
-void members_write_type(Dwarf_Die *type, char *to, size_t size)
-{
-	to[0] = '\0';
-	write_type(type, to, size, 0);
 }
 
 /* --- members --- */
@@ -243,10 +179,9 @@ static bool has_no_member(struct way *way, const char *name)
 
 			if (dwarf_tag(&member) != DW_TAG_member || !own)
 				continue;
-			if (count++ < NAMES_SHOWN_MAX) {
-				append(names, sizeof(names), count > 1 ? ", " : "");
-				append(names, sizeof(names), own);
-			}
+			if (count++ < NAMES_SHOWN_MAX)
+				snprintf(names + strlen(names), sizeof(names) - strlen(names),
+					 "%s%s", count > 1 ? ", " : "", own);
 		} while (dwarf_siblingof(&member, &member) == 0);
 	if (count == 0)
 		return fail(way, "is a %s, of which nothing is known here", type);
@@ -439,6 +374,28 @@ static bool finish_string(struct way *way)
 	return true;
 }
 
+/* std::string of libstdc++: its first member leads to text with a NUL. That of libc++ may be short,
+ * and is in itself then: there is no such member. */
+static bool is_cxx_string(Dwarf_Die *type)
+{
+	const char *name = dwarf_diename(type);
+	int64_t offset = 0;
+	Dwarf_Die member;
+
+	return is_structure(type) && name && strncmp(name, "basic_string<char,", 18) == 0 &&
+	       find_member(type, "_M_dataplus", &member, &offset, 0);
+}
+
+static bool finish_cxx_string(struct way *way)
+{
+	static const struct probe_part parts[] = {
+		{ .kind = PROBE_PART_MEMBER, .name = "_M_dataplus" },
+		{ .kind = PROBE_PART_MEMBER, .name = "_M_p" },
+	};
+
+	return apply_member(way, &parts[0]) && apply_member(way, &parts[1]) && finish_string(way);
+}
+
 static bool finish_number(struct way *way, const struct probe_expression *expression)
 {
 	struct probe_fetch *program = &way->location->program;
@@ -475,6 +432,10 @@ static bool finish(struct way *way, const struct probe_expression *expression)
 		return false;
 	if (dwarf_tag(&way->type) == DW_TAG_array_type)
 		return finish_array(way, expression);
+	if (!way->is_void)
+		complete(&way->type);
+	if (!way->is_void && is_cxx_string(&way->type))
+		return finish_cxx_string(way);
 	if (!way->is_void && is_structure(&way->type))
 		return fail(way, "is a structure: name one of its members");
 	if (dwarf_tag(&way->type) == DW_TAG_pointer_type && !way->is_void) {

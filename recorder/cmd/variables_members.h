@@ -21,5 +21,6 @@ bool members_fetch(const struct probe_expression *expression, Dwarf_Die *type,
 
 /* A type as it is written in C, as far as that goes: "struct query *". */
 void members_write_type(Dwarf_Die *type, char *to, size_t size);
+bool members_is_reference(Dwarf_Die *type);
 
 #endif

@@ -29,7 +29,7 @@ static void run(const struct probe_code *code)
 {
 	static const uint64_t registers[PROBE_REGISTERS];
 	static struct probe_value values[PROBE_FETCHES_MAX];
-	const struct probe_context context = { registers, 0, read_memory, NULL };
+	const struct probe_context context = { registers, 0, read_memory, NULL, 0 };
 
 	probe_fetch_all(code, &context, false, values);
 	probe_fetch_all(code, &context, true, values);

@@ -22,7 +22,7 @@ static bool read_memory(void *context, uint64_t address, void *to, size_t bytes)
 }
 
 static uint64_t registers[PROBE_REGISTERS];
-static const struct probe_context context = { registers, 0x1000, read_memory, NULL };
+static const struct probe_context context = { registers, 0x1000, read_memory, NULL, 0x5000 };
 static struct probe_value values[PROBE_FETCHES_MAX];
 
 static struct probe_value *fetch(const struct probe_fetch *wanted)
@@ -61,6 +61,26 @@ START_TEST(registers_are_cut_and_extended)
 				  ->bits,
 			  rows[_i].expected);
 	ck_assert(values[0].is_known);
+}
+
+START_TEST(numbers_begin_where_they_say)
+{
+	static const struct {
+		uint8_t start;
+		uint64_t expected;
+	} rows[] = {
+		/* 0 */ { PROBE_FROM_REGISTER, 0x300 + 7 },
+		/* 1 */ { PROBE_FROM_MODULE, 0x1000 + 7 },
+		/* 2 */ { PROBE_FROM_ZERO, 7 },
+		/* 3 */ { PROBE_FROM_THREAD, 0x5000 + 7 },
+	};
+
+	registers[PROBE_RSI] = 0x300;
+	ck_assert_uint_eq(
+		fetch(&(struct probe_fetch){
+			      .start = rows[_i].start, .reg = PROBE_RSI, .add = 7, .size = 8 })
+			->bits,
+		rows[_i].expected);
 }
 
 START_TEST(steps_follow_pointers)
@@ -237,7 +257,7 @@ START_TEST(bytes_that_are_no_program_are_refused)
 	bad[count++].text_count = PROBE_TEXTS_MAX + 1;
 	bad[count++].fetches[0].size = 3;
 	bad[count++].fetches[0].reg = PROBE_REGISTERS;
-	bad[count++].fetches[0].start = PROBE_FROM_ZERO + 1;
+	bad[count++].fetches[0].start = PROBE_FROM_THREAD + 1;
 	bad[count++].fetches[0].step_count = PROBE_STEPS_MAX + 1;
 	bad[count++].fetches[0].steps[0].bytes = 0;
 	bad[count++].fetches[0].bit_count = 65;
@@ -268,6 +288,7 @@ START_TEST(a_condition_leaves_one_number)
 SUITE()
 {
 	LOOP(registers_are_cut_and_extended, 0, 9);
+	LOOP(numbers_begin_where_they_say, 0, 4);
 	TEST(steps_follow_pointers);
 	LOOP(strings_end_at_a_nul_or_a_bound, 0, 6);
 	TEST(a_long_string_is_cut);

@@ -74,9 +74,12 @@ PLAIN void by_value(struct pair p, struct one o, double d, int after)
 	sink++;
 }
 
+__thread int own = -7;
+__thread struct key own_key = { 1, 300 };
+
 PLAIN void mixed(double d, struct mixed m, int n)
 {
-	sink = (long)d + m.n + n;
+	sink = (long)d + m.n + n + own + own_key.rank++;
 	sink++;
 }
 
