@@ -103,15 +103,16 @@ struct clock_pair clock_take_pair(void)
 	for (int i = 0; i < PAIR_TRIES; i++) {
 		uint64_t before = clock_now_ticks();
 		uint64_t mono_ns = recorder_clock_ns(CLOCK_MONOTONIC);
+		uint64_t between = clock_now_ticks();
+		uint64_t real_ns = recorder_clock_ns(CLOCK_REALTIME);
 		uint64_t gap = clock_now_ticks() - before;
 
 		if (gap >= best_gap)
 			continue;
 		best_gap = gap;
-		best.ticks = before + gap / 2;
+		best.ticks = before + (between - before) / 2;
 		best.mono_ns = mono_ns;
-		best.real_ns = recorder_clock_ns(CLOCK_REALTIME) -
-			       (recorder_clock_ns(CLOCK_MONOTONIC) - mono_ns);
+		best.real_ns = real_ns;
 	}
 	return best;
 }

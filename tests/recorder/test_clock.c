@@ -77,6 +77,36 @@ START_TEST(the_three_clocks_are_read_at_one_moment)
 }
 END_TEST
 
+/* A machine's time; a reader of it is kept off the CPU after this one reading. */
+static uint64_t made_up_ns;
+static int readings, late_reading;
+
+static int read_made_up(clockid_t id, struct timespec *now)
+{
+	uint64_t at_ns = made_up_ns + (id == CLOCK_REALTIME ? 5000000000 : 0);
+
+	made_up_ns += ++readings == late_reading ? 1000000 : 20;
+	*now = (struct timespec){ (time_t)(at_ns / 1000000000), (long)(at_ns % 1000000000) };
+	return 0;
+}
+
+START_TEST(who_is_kept_off_the_cpu_reads_again)
+{
+	int (*kernels)(clockid_t, struct timespec *) = recorder_kernel_clock;
+
+	clock_kind = CLOCK_KIND_MONOTONIC;
+	recorder_kernel_clock = read_made_up;
+	made_up_ns = 1000000000;
+	readings = 0;
+	late_reading = _i + 1;
+	struct clock_pair pair = clock_take_pair();
+	recorder_kernel_clock = kernels;
+	ck_assert_uint_ge(readings, late_reading);
+	ck_assert_uint_le(pair.mono_ns - pair.ticks + 100, 200);
+	ck_assert_uint_le(pair.real_ns - 5000000000 - pair.mono_ns + 100, 200);
+}
+END_TEST
+
 START_TEST(a_length_in_ticks_is_as_long)
 {
 	uint64_t ticks, rate;
@@ -98,5 +128,6 @@ SUITE()
 	TEST(the_rate_is_the_kernels);
 	TEST(without_the_counter_a_tick_is_a_nanosecond);
 	TEST(the_three_clocks_are_read_at_one_moment);
+	tcase_add_loop_test(suite_group, who_is_kept_off_the_cpu_reads_again, 0, 5);
 	TEST(a_length_in_ticks_is_as_long);
 }
