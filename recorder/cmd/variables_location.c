@@ -277,8 +277,6 @@ static const char *read_entry_value(struct location *location, const Dwarf_Op *o
 static const char *read_first(struct location *location, const Dwarf_Op *op,
 			      Dwarf_Attribute *attribute, const struct location_frame *frame)
 {
-	const char *why;
-
 	if (op->atom >= DW_OP_reg0 && op->atom < DW_OP_reg0 + PROBE_RIP) {
 		location_set_register(location, (uint8_t)(op->atom - DW_OP_reg0));
 		return NULL;
@@ -310,11 +308,6 @@ static const char *read_first(struct location *location, const Dwarf_Op *op,
 	case DW_OP_addrx:
 	case DW_OP_GNU_addr_index:
 		return read_indexed(location, op, attribute);
-	case DW_OP_constx:
-	case DW_OP_GNU_const_index:
-		why = read_indexed(location, op, attribute);
-		location->program.start = PROBE_FROM_ZERO;
-		return why;
 	case DW_OP_const1u:
 	case DW_OP_const1s:
 	case DW_OP_const2u:

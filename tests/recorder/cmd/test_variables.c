@@ -457,12 +457,17 @@ START_TEST(other_values_are_those_of_the_program)
 	if (strstr(builds[_i].arguments, "-flto") || !make(&builds[_i]))
 		return;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		/* There the offset of a thread-local variable is in a table, and refused. */
+		bool is_refused = strstr(builds[_i].arguments, "-gsplit-dwarf") &&
+				  strstr(rows[i].text, "own");
+		const char *expected = is_refused ? "" : rows[i].expected;
+
 		if (strcmp(strrchr(builds[_i].source, '.'), rows[i].ending) != 0)
 			continue;
 		memset(ours, 0, sizeof(ours));
 		ask_probe(rows[i].text, ours);
-		ck_assert_msg(strcmp(ours[0], rows[i].expected) == 0, "%s: '%s', not '%s' %s",
-			      rows[i].text, ours[0], rows[i].expected, error);
+		ck_assert_msg(strcmp(ours[0], expected) == 0, "%s: '%s', not '%s' %s", rows[i].text,
+			      ours[0], expected, error);
 	}
 	clean();
 }
