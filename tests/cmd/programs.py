@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the wcprof command share: programs with the library loaded, and the command itself."""
+import errno
 import glob
 import json
 import os
@@ -53,6 +54,16 @@ def reads(dumps, pid=None):
             names = header["strings"]
             count += sum(1 for e in events if e.get("k") == "io" and names[e["c"]] == "read" and e.get("n") == 1)
     return count
+
+
+def needs_short_words(program):
+    """Skips a test if this kernel runs no programs of 32 bits, as this one is."""
+    try:
+        subprocess.run([program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+        raise unittest.SkipTest("NOT TESTED: this kernel runs no programs of 32 bits") from error
 
 
 class ProgramTest(unittest.TestCase):
