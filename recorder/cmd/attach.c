@@ -33,10 +33,10 @@
 #include "tasks.h"
 
 enum {
-	SOON_MS = 50,   /* until a thread comes by, before one is taken that would rather not be */
-	COME_MS = 2000, /* the same, when there is none */
-	LOOK_MS = 1,    /* between looks at what they do */
-	LOAD_MS = 3000, /* until the loader makes its next system call, or is done */
+	SOON_MS = 50,    /* until a thread comes by, before one is taken that would rather not be */
+	COME_MS = 10000, /* the same, when there is none; a busy machine lets each run seldom */
+	LOOK_MS = 1,     /* between looks at what they do */
+	LOAD_MS = 3000,  /* until the loader makes its next system call, or is done */
 	CALL_MS = 3000
 };
 
