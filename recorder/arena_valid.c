@@ -56,11 +56,15 @@ static bool is_process_valid(const struct arena *arena)
 	       is_ended(arena->boot_id, sizeof(arena->boot_id));
 }
 
-/* It began in the past; but in a time name space of its own it may have counted from any time. */
+/* It began in the past; but in a time name space of its own it may have counted from any time, if
+ * it counts by the kernel's clock. */
 static bool is_clock_valid(const struct arena *arena)
 {
-	return arena->clock.base.mono_ns < MONO_NS_MOST &&
-	       arena->clock.base.ticks <= clock_now_ticks();
+	const struct clock_scale *clock = &arena->clock;
+	bool is_counter = clock->kind == CLOCK_KIND_TSC;
+
+	return clock->base.mono_ns < MONO_NS_MOST &&
+	       clock->base.ticks <= (is_counter ? clock_now_ticks() : MONO_NS_MOST);
 }
 
 /* Counts are in order at every moment in which a process can die: see where each is written. */
