@@ -56,8 +56,8 @@ static bool is_process_valid(const struct arena *arena)
 	       is_ended(arena->boot_id, sizeof(arena->boot_id));
 }
 
-/* It began in the past; but in a time name space of its own it may have counted from any time, if
- * it counts by the kernel's clock. */
+/* It began in the past. By the kernel's clock it may have counted from any time, in a time name
+ * space of its own. */
 static bool is_clock_valid(const struct arena *arena)
 {
 	const struct clock_scale *clock = &arena->clock;
