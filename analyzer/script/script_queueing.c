@@ -9,7 +9,8 @@
  * of them may take. Calls differ: the same time is taken from each, or all that it has. The time
  * that a CPU may take to come back from idle is left to each, though the kernel counts it, too.
  * Waits for turns, and for clients that are made up, have their share of it. It is not taken from
- * clients: how long they thought is not known without it.
+ * clients: how long they thought is not known without it. Where a thread takes tokens, the usual
+ * latency of their condition has left it out already.
  *
  * One thread.
  */
@@ -217,6 +218,23 @@ static double part_of_wake_ups(const struct compiler *compiler, uint32_t thread)
 	return wake_ups ? (double)wake_ups / (double)(wake_ups + others) : 0;
 }
 
+/* A wake-up by a token has the usual latency of its condition. The time that the thread waited for
+ * a CPU beyond that is in no step. So it is what is left, less what its steps may still have. */
+static uint64_t dropped_ns(const struct compiler *compiler, uint32_t thread, uint64_t left_ns)
+{
+	const struct script *script = compiler->script;
+	const struct step *step = script->steps + script->actors[thread].first_step;
+	bool takes_tokens = false;
+	uint64_t kept_ns = 0;
+
+	for (; step->type != STEP_END; step++) {
+		takes_tokens = takes_tokens || step->type == STEP_TAKE;
+		if (is_wake_up(script, step) || step->type == STEP_DELAY)
+			kept_ns += step->ns;
+	}
+	return takes_tokens && left_ns > kept_ns ? left_ns - kept_ns : 0;
+}
+
 void script_queueing_leave_out(struct compiler *compiler)
 {
 	struct script *script = compiler->script;
@@ -226,6 +244,7 @@ void script_queueing_leave_out(struct compiler *compiler)
 		double part = part_of_wake_ups(compiler, t);
 		uint64_t cut_ns = wake_ups_cut(script, t, (uint64_t)((double)left_ns[t] * part));
 
-		script->queued_ns += cut_ns + calls_cut(compiler, t, left_ns[t] - cut_ns);
+		cut_ns += calls_cut(compiler, t, left_ns[t] - cut_ns);
+		script->queued_ns += cut_ns + dropped_ns(compiler, t, left_ns[t] - cut_ns);
 	}
 }

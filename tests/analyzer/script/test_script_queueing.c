@@ -160,6 +160,43 @@ START_TEST(calls_lose_nothing_for_wake_ups_that_lost_too_much)
 }
 END_TEST
 
+/* Every other job is taken 2 ms late, as the taker waits for a CPU. A replay by tokens has it take
+ * each as soon as it usually does. */
+START_TEST(a_usual_latency_leaves_out_what_was_longer)
+{
+	enum { JOBS = 9 };
+	struct sketch sketch;
+	struct script script;
+	struct rec_sample samples[] = {
+		{ .queued_ns = 10 },
+		{ .at_ns = 100000000, .cpu_ns = 46100000, .queued_ns = 10 + 8000000 },
+	};
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "taker", 0, 100);
+	sketch_thread(&sketch, "putter", 0, 100);
+	for (int i = 0; i < JOBS; i++) {
+		double from_ms = i * 10, put_ms = from_ms + 5, to_ms = put_ms + 0.2 + i % 2 * 2;
+
+		sketch_hold(&sketch, 0, "M", 2, from_ms, from_ms + 0.1);
+		sketch_hold(&sketch, 1, "M", 1, put_ms, put_ms + 0.1);
+		sketch_link(&sketch, 1, LINK_WAKE, "C", put_ms + 0.05, 1, NO_INDEX);
+		sketch_wait(&sketch, 0, REASON_COND, "C", from_ms + 0.1, to_ms, NO_INDEX);
+		sketch_hold(&sketch, 0, "M", 3, to_ms, to_ms + 0.1);
+	}
+	sketch.rec.processes[0].cpus = 1;
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 2;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_int_eq(script.monitors.conditions[0].model, PUT_BY_SIGNAL);
+	ck_assert_uint_le(script.queued_ns, 8000000);
+	ck_assert_uint_ge(script.queued_ns, 6000000);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* Writes take 10.5 us if the reader waits, else 0.5: what is moved from a run to its step of waking
  * was no wait for a CPU. */
 START_TEST(the_cost_of_a_wake_was_in_no_queue)
@@ -206,4 +243,5 @@ SUITE()
 	EACH(calls_lose_what_was_a_wait_for_a_cpu, rows);
 	TEST(waits_for_clients_have_their_share);
 	TEST(calls_lose_nothing_for_wake_ups_that_lost_too_much);
+	TEST(a_usual_latency_leaves_out_what_was_longer);
 }
