@@ -103,33 +103,19 @@ static struct self *begin(struct probe *probe, const void *frame)
 	return self;
 }
 
-static uint64_t slot_of(const struct self *self)
-{
-	return ((uint64_t)(uintptr_t)self->slot -
-		(uint64_t)(uintptr_t)arena_at(recorder_arena, ARENA_ROSTER)) /
-	       SLOT_BYTES;
-}
-
-/* The thread's own count needs no locked instruction. Its slot may be another thread's in an arena
- * that has just been left: then a call may be missing. */
 static void count(const struct self *self, const struct probe_stack *stack, enum probe_count which)
 {
-	uint64_t slot = slot_of(self);
-	bool is_own = slot < PROBE_SLOTS;
-	uint64_t *at = &probe_counters->counts[is_own ? slot : PROBE_SLOTS][stack->index][which];
+	uint32_t stripe = self->thread % PROBE_STRIPES;
 
-	if (LIKELY(is_own))
-		store_relaxed(at, load_relaxed(at) + 1);
-	else
-		add_relaxed(at, 1);
+	add_relaxed(&probe_counters->counts[stack->index][stripe].of[which], 1);
 }
 
 uint64_t probe_hits(uint32_t index, enum probe_count which)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t slot = 0; slot <= PROBE_SLOTS; slot++)
-		sum += load_relaxed(&probe_counters->counts[slot][index][which]);
+	for (uint32_t i = 0; i < PROBE_STRIPES; i++)
+		sum += load_relaxed(&probe_counters->counts[index][i].of[which]);
 	return sum;
 }
 
@@ -153,9 +139,11 @@ READS_STACKS static bool read_memory(void *context, uint64_t address, void *to, 
 /* Room for the next op of the thread, before it is begun; NULL: there is none. */
 static struct probe_values *values_of(const struct self *self, uint32_t depth)
 {
-	uint64_t slot = slot_of(self);
+	uint64_t slot = ((uint64_t)(uintptr_t)self->slot -
+			 (uint64_t)(uintptr_t)arena_at(recorder_arena, ARENA_ROSTER)) /
+			SLOT_BYTES;
 
-	if (!load_acquire(&probe_values) || slot >= PROBE_SLOTS)
+	if (!load_acquire(&probe_values) || slot >= PROBE_VALUES_SLOTS)
 		return NULL;
 	return &probe_values[slot * SLOT_ENTRIES + depth];
 }

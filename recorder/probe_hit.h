@@ -17,9 +17,9 @@
 #include "probe_order.h"
 
 enum {
-	PROBES_MAX = 256, /* places that are ever probed in a process */
-	PROBE_SLOTS =
-		1024 /* of the roster; threads beyond have no values, and share their counts */
+	PROBES_MAX = 256,          /* places that are ever probed in a process */
+	PROBE_STRIPES = 16,        /* threads add to counts of their own, as far as that goes */
+	PROBE_VALUES_SLOTS = 1024, /* of the roster; threads beyond have no values */
 };
 
 /* On the stack, written by probe_through.S. The last register, and what follows, is there until the
@@ -67,13 +67,16 @@ struct probe_values {
 	struct probe_value values[PROBE_FETCHES_MAX];
 };
 
-/* By the slot of the thread, which alone adds to its own; the last ones are of all others. */
+struct probe_counts {
+	_Alignas(64) uint64_t of[PROBE_COUNTS];
+};
+
 struct probe_counters {
-	uint64_t counts[PROBE_SLOTS + 1][PROBES_MAX][PROBE_COUNTS];
+	struct probe_counts counts[PROBES_MAX][PROBE_STRIPES];
 };
 
 extern struct probe *probe_table HIDDEN; /* [PROBES_MAX] */
-/* [PROBE_SLOTS][SLOT_ENTRIES]; NULL until a probe reads values. */
+/* [PROBE_VALUES_SLOTS][SLOT_ENTRIES]; NULL until a probe reads values. */
 extern struct probe_values *probe_values HIDDEN;
 extern struct probe_counters *probe_counters HIDDEN; /* there when the table is */
 

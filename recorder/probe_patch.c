@@ -186,7 +186,7 @@ static bool make_tables(void)
 /* Only where a probe reads values. */
 static bool make_values(const struct probe_order *order)
 {
-	const size_t bytes = sizeof(struct probe_values) * PROBE_SLOTS * SLOT_ENTRIES;
+	const size_t bytes = sizeof(struct probe_values) * PROBE_VALUES_SLOTS * SLOT_ENTRIES;
 
 	if (order->code.fetch_count && !probe_values)
 		store_release(&probe_values, mapping_make(bytes, -1));
