@@ -288,7 +288,8 @@ void shortening_print_base(const struct analysis *analysis, struct emit *emit)
 	    requests->judged_class == NO_INDEX || requests->judged_source == REQUEST_LOCK)
 		return;
 	request_figures_judged(&recorded, requests);
-	if (isnan(recorded.ns[REQUEST_P50]) || isnan(recorded.ns[REQUEST_P99]))
+	if (isnan(recorded.ns[REQUEST_P50]) || isnan(recorded.ns[REQUEST_P99]) ||
+	    !(baseline->requests_ns[REQUEST_MEAN] > 0))
 		return;
 	emit_format_duration(took[0], recorded.ns[REQUEST_P50]);
 	emit_format_duration(took[1], recorded.ns[REQUEST_P99]);
