@@ -263,13 +263,15 @@ static int compare_targets(const void *a, const void *b)
 
 void target_list_all(struct target_list *list, enum target_scope scope, pid_t only)
 {
-	size_t count;
-	struct remains_name *names = remains_list(&count, scope == TARGET_ALL);
+	size_t count = 0;
+	struct remains_name *names = NULL;
 
 	*list = (struct target_list){ 0 };
 	add_sockets(list);
 	if (scope != TARGET_NEAR)
 		add_reached(list, only);
+	if (scope != TARGET_SOCKETS)
+		names = remains_list(&count, scope == TARGET_ALL);
 	for (size_t i = 0; i < count; i++)
 		add_arena(list, &names[i]);
 	free(names);

@@ -33,11 +33,12 @@ struct target_list {
 	size_t count;
 };
 
-/* Which ones; each has those before it, too. */
+/* Which ones; each has those before it, too, but for arenas. */
 enum target_scope {
-	TARGET_NEAR,   /* those that listen in WCPROF_DIR, and this user's arenas */
-	TARGET_LIVING, /* whoever listens: root sees everybody's */
-	TARGET_ALL     /* other users' arenas, opened only if root asks for them */
+	TARGET_SOCKETS, /* whoever listens; no arena is opened, of which there may be many */
+	TARGET_NEAR,    /* those that listen in WCPROF_DIR, and this user's arenas */
+	TARGET_LIVING,  /* whoever listens: root sees everybody's */
+	TARGET_ALL      /* other users' arenas, opened only if root asks for them */
 };
 /* All of them, living and dead. With `only`, processes that are not near are left out, but for the
  * one with that pid: so nobody else is looked at. */
@@ -62,7 +63,8 @@ enum target_how {
 	TARGET_NEWEST = 2, /* of several, the one that was started last */
 	TARGET_OLDEST = 4, /* or first */
 	TARGET_EVERY = 8,  /* or all */
-	TARGET_FULL = 16   /* the word is a pattern for command lines */
+	TARGET_FULL = 16,  /* the word is a pattern for command lines */
+	TARGET_AGAIN = 32  /* one of many looks: those that listen are enough */
 };
 int target_find(struct target_list *found, const char *word, unsigned how, char *error,
 		size_t error_size);

@@ -208,8 +208,9 @@ static int choose(struct target_list *found, const char *word, unsigned how, cha
 int target_find(struct target_list *found, const char *word, unsigned how, char *error,
 		size_t error_size)
 {
-	enum target_scope scope =
-		is_directory_chosen() && !(how & TARGET_TREE) ? TARGET_NEAR : TARGET_LIVING;
+	enum target_scope scope = how & TARGET_AGAIN                              ? TARGET_SOCKETS
+				  : is_directory_chosen() && !(how & TARGET_TREE) ? TARGET_NEAR
+										  : TARGET_LIVING;
 	bool is_full = how & TARGET_FULL;
 	pid_t only =
 		is_number(word) && !(how & (TARGET_TREE | TARGET_FULL)) ? (pid_t)atoi(word) : 0;
@@ -219,7 +220,7 @@ int target_find(struct target_list *found, const char *word, unsigned how, char 
 	*found = (struct target_list){ 0 };
 	target_list_all(&all, scope, only);
 	look_for(&all, found, word, is_full);
-	while (found->count == 0 && scope != TARGET_ALL) {
+	while (found->count == 0 && scope != TARGET_SOCKETS && scope != TARGET_ALL) {
 		target_list_free(&all);
 		target_list_all(&all, ++scope, only);
 		look_for(&all, found, word, is_full);

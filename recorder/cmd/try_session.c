@@ -206,7 +206,7 @@ static void look_for_new(struct try_session *session)
 	struct client_answer answer;
 	char error[512];
 
-	if (target_find(&found, session->options->arguments[0], TARGET_TREE, error,
+	if (target_find(&found, session->options->arguments[0], TARGET_TREE | TARGET_AGAIN, error,
 			sizeof(error)) != 0)
 		return;
 	for (size_t i = 0; i < found.count; i++) {
