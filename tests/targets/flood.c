@@ -2,9 +2,9 @@
 /* Threads that read /dev/zero flat out; what they and the main thread called is counted, to the
  * call. */
 /*
- * flood THREADS SECONDS FILE
+ * flood THREADS SECONDS FILE [LEAST]
  *
- * FILE gets "READS SLEEPS": calls of read() and nanosleep() that have returned. They count from
+ * Each thread reads LEAST times, however long that takes. FILE gets "READS SLEEPS": calls of read() and nanosleep() that have returned. They count from
  * when all threads were there until none of them calls anything any more. Its other calls go past
  * libc.
  */
@@ -20,6 +20,7 @@
 
 static atomic_int waiting, state; /* 0 = not yet, 1 = read, 2 = stop */
 static atomic_uint_fast64_t reads;
+static uint64_t least;
 static int zero;
 
 static void *flood(void *unused)
@@ -30,7 +31,7 @@ static void *flood(void *unused)
 	atomic_fetch_add(&waiting, 1);
 	while (atomic_load(&state) == 0)
 		syscall(SYS_sched_yield);
-	while (atomic_load_explicit(&state, memory_order_relaxed) == 1) {
+	while (atomic_load_explicit(&state, memory_order_relaxed) == 1 || mine < least) {
 		if (read(zero, &byte, 1) != 1)
 			abort();
 		mine++;
@@ -52,9 +53,10 @@ int main(int argc, char **argv)
 	int fd, bytes;
 
 	if (threads < 1 || sleeps < 1) {
-		fprintf(stderr, "usage: %s THREADS SECONDS FILE\n", argv[0]);
+		fprintf(stderr, "usage: %s THREADS SECONDS FILE [LEAST]\n", argv[0]);
 		return 2;
 	}
+	least = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
 	zero = open("/dev/zero", O_RDONLY);
 	for (int i = 0; i < threads; i++)
 		if (pthread_create(&thread, NULL, flood, NULL) != 0)
