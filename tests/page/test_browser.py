@@ -173,7 +173,7 @@ class Shown(PageTest):
         self.assertFalse(self.browser.run(is_shown))
 
     def test_a_request_is_chosen_by_keyboard_and_the_focus_stays(self):
-        _, path, _ = self.page("--force", "--min-self", "0", self.record("dump", "mutexes", "contended"))
+        _, path, _ = self.page("--force", "--min-self", "0", self.record("dump", "mutexes", "twice"))
         self.show(path)
         focused = "document.activeElement.getAttribute('data-key')"
         self.browser.run("document.querySelector('[data-key=request]').focus()")
