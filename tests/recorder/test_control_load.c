@@ -75,19 +75,21 @@ static void count_some(struct counting *counting, int fd, size_t most)
 	while (most > 0 && !counting->has_ended) {
 		size_t room = sizeof(counting->bytes) - 1 - counting->kept;
 		ssize_t got = read(fd, counting->bytes + counting->kept, room < most ? room : most);
-		char *at = counting->bytes, *next;
+		char *at = counting->bytes, *end, *next;
 
 		counting->has_ended = got <= 0;
 		if (got <= 0)
 			return;
 		most -= (size_t)got;
 		counting->kept += (size_t)got;
-		counting->bytes[counting->kept] = '\0';
-		for (; (next = strstr(at, word)); at = next + strlen(word))
+		end = counting->bytes + counting->kept;
+		/* Of a string ASan looks at all that is left, each time. */
+		for (; (next = memmem(at, (size_t)(end - at), word, strlen(word)));
+		     at = next + strlen(word))
 			counting->count++;
 		/* The word may be cut in two by the buffer's end. */
-		if (counting->bytes + counting->kept - at > (long)strlen(word))
-			at = counting->bytes + counting->kept - strlen(word);
+		if (end - at > (long)strlen(word))
+			at = end - strlen(word);
 		counting->kept -= (size_t)(at - counting->bytes);
 		memmove(counting->bytes, at, counting->kept);
 	}

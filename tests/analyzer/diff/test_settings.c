@@ -117,8 +117,10 @@ END_TEST
 START_TEST(other_programs_on_the_cpus_disturb)
 {
 	begin();
-	old_side.analysis.script.others = (struct others){ .cpus = 0.05, .is_known = true };
-	new_side.analysis.script.others = (struct others){ .cpus = 1.5, .is_known = true };
+	old_side.analysis.script.others.cpus = 0.05;
+	old_side.analysis.script.others.is_known = true;
+	new_side.analysis.script.others.cpus = 1.5;
+	new_side.analysis.script.others.is_known = true;
 	compare();
 	ck_assert(says("Other programs used 0.1 CPUs beside OLD and 1.5 beside NEW") ||
 		  says("Other programs used 0.0 CPUs beside OLD and 1.5 beside NEW"));
