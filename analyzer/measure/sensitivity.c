@@ -13,6 +13,9 @@
  *
  * One progress op may be a bad one. So several are tried: the answer is the middle one, and its
  * error covers their spread.
+ *
+ * No class is worth more than the time in which some thread was in it. An answer beyond that is
+ * none: the long ones of its ops matter more than others, as the last one of a round does.
  */
 #include "sensitivity.h"
 
@@ -37,6 +40,7 @@ enum {
 static const double NS_A_MS = 1e6; /* numbers of one size make better sums */
 static const double KEPT_STRETCHES = 0.97;
 static const double WORTH_LOOKING = 0.01; /* self time, of the makespan */
+static const double SURELY_ERRORS = 3;    /* more than a limit by so many is no chance */
 
 struct candidate {
 	uint32_t class;
@@ -331,6 +335,40 @@ static struct sensitivity_row middle_of(struct sensitivity_row (*answers)[CLASSE
 	return row;
 }
 
+static int compare_starts(const void *left, const void *right, void *context)
+{
+	const struct rec_op *ops = context;
+	const uint32_t *a = left, *b = right;
+	return (ops[*a].start_ns > ops[*b].start_ns) - (ops[*a].start_ns < ops[*b].start_ns);
+}
+
+/* In which some thread was in an op of the class. */
+static uint64_t busy_ns(const struct looked *looked, uint32_t class)
+{
+	const struct rec_op *ops = looked->of->recording->ops;
+	uint32_t first = looked->first[class], count = looked->first[class + 1] - first;
+	uint64_t sum_ns = 0, until_ns = 0;
+	qsort_r(looked->by_class + first, count, sizeof(*looked->by_class), compare_starts,
+		looked->of->recording->ops);
+	for (uint32_t i = first; i < first + count; i++) {
+		const struct rec_op *op = &ops[looked->by_class[i]];
+		uint64_t from_ns = op->start_ns > until_ns ? op->start_ns : until_ns;
+		sum_ns += op->end_ns > from_ns ? op->end_ns - from_ns : 0;
+		until_ns = op->end_ns > until_ns ? op->end_ns : until_ns;
+	}
+	return sum_ns;
+}
+
+static struct sensitivity_row answer_to(const struct looked *looked,
+					struct sensitivity_row (*answers)[CLASSES_MAX],
+					size_t count, size_t class)
+{
+	struct sensitivity_row row = middle_of(answers, count, class);
+	if (row.saved_ns - SURELY_ERRORS * row.error_ns > (double)busy_ns(looked, row.class))
+		row.error_ns = INFINITY;
+	return row;
+}
+
 void sensitivity_build(struct sensitivity *sensitivity, const struct sensitivity_of *of)
 {
 	struct looked looked;
@@ -352,7 +390,8 @@ void sensitivity_build(struct sensitivity *sensitivity, const struct sensitivity
 	sensitivity->rows = memory_new(looked.class_count, sizeof(*sensitivity->rows));
 	for (size_t k = 0; count && k < looked.class_count; k++)
 		if (of->classes->classes[looked.classes[k].class].kind != KIND_HOLD)
-			sensitivity->rows[sensitivity->count++] = middle_of(answers, count, k);
+			sensitivity->rows[sensitivity->count++] =
+				answer_to(&looked, answers, count, k);
 	looked_free(&looked);
 }
 

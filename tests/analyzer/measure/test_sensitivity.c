@@ -18,6 +18,7 @@ struct rounds {
 	double other_ms;   /* a second thread's sync varies so much beside it, at no cost */
 	double follows;    /* of the first one's excess the second one's has as well */
 	uint32_t left_out; /* 1: the sync waits for others */
+	uint32_t beside;   /* more syncs, which are over sooner and never vary */
 };
 
 struct found {
@@ -51,6 +52,9 @@ static void find(struct found *found, const struct rounds *rounds)
 		uint32_t sync =
 			sketch_io(sketch, 0, "sync", "file", 1, begin_ms, begin_ms + sync_ms);
 		is_left_out[sync] = rounds->left_out;
+		for (uint32_t k = 0; k < rounds->beside; k++)
+			sketch_io(sketch, 1, "sync", "file", 1, begin_ms,
+				  begin_ms + rounds->usual_ms);
 		at_ms = begin_ms + sync_ms;
 		sketch_io(sketch, 1, "other", "file", 1, at_ms - other_ms - 0.001, at_ms - 0.001);
 		sketch_io(sketch, 0, "write", "file", 1, at_ms, at_ms + 0.01);
@@ -121,6 +125,16 @@ START_TEST(two_that_always_go_together_are_not_known)
 END_TEST
 
 /* Nothing varies but for chance: no answer, or one that says how little it knows. */
+/* The last one of a round varies, and all wait for it. */
+START_TEST(a_class_is_not_worth_more_than_the_time_that_it_was_under_way)
+{
+	struct found found;
+	find(&found, &(struct rounds){ .usual_ms = 1, .varies_ms = 1, .beside = 3 });
+	ck_assert(isinf(row_of(&found, "sync")->error_ns));
+	found_free(&found);
+}
+END_TEST
+
 START_TEST(a_class_that_does_not_vary_is_not_known)
 {
 	struct found found;
@@ -167,6 +181,7 @@ SUITE()
 	TEST(a_class_that_all_waits_for_is_worth_its_time);
 	TEST(a_class_that_goes_with_another_is_told_from_it);
 	TEST(two_that_always_go_together_are_not_known);
+	TEST(a_class_is_not_worth_more_than_the_time_that_it_was_under_way);
 	TEST(a_class_that_does_not_vary_is_not_known);
 	TEST(a_call_that_waits_for_others_has_no_answer);
 	TEST(too_little_is_no_recording_to_tell_by);
