@@ -101,11 +101,19 @@ static double asked_ns(const struct retries *retries, uint32_t i)
 	return (double)retries->found->recording->extras[retries->ops[i]].amount;
 }
 
-/* Of one class: the sleep goes on with the row of the one before. */
+static uint64_t stack_at(const struct retries *retries, uint32_t i)
+{
+	return retries->found->recording->extras[retries->ops[i]].stack;
+}
+
+/* Of one class: the sleep goes on with the row of the one before. A function may sleep for many
+ * callers, but a loop sleeps from one place. */
 static bool follows(const struct retries *retries, uint32_t i)
 {
 	const struct rec_op *before = sleep_at(retries, i - 1), *sleep = sleep_at(retries, i);
-	return before->thread == sleep->thread && !retries->is_after_work[retries->ops[i]] &&
+	return before->thread == sleep->thread &&
+	       stack_at(retries, i - 1) == stack_at(retries, i) &&
+	       !retries->is_after_work[retries->ops[i]] &&
 	       (double)(sleep->start_ns - before->end_ns) <=
 		       assume.look_gap * (double)(before->end_ns - before->start_ns);
 }

@@ -11,14 +11,16 @@ enum { TIMES = 8, NAPS_MAX = 4 };
 
 static const struct {
 	double first_ms;
-	double factor; /* from one nap to the next */
-	double gap_ms; /* between them */
+	double factor;   /* from one nap to the next */
+	double gap_ms;   /* between them */
+	bool has_places; /* one place sleeps shortly, another one for longer */
 	bool is_found;
 } rows[] = {
-	{ 1, 2, 0.01, true },    { 1, 1.3, 0.01, true },
-	{ 1, 1, 0.01, false },   /* as work of equal pieces */
-	{ 8, 0.5, 0.01, false }, /* as work that gets less */
-	{ 1, 2, 5, false },      /* something else is between them */
+	{ 1, 2, 0.01, false, true },    { 1, 1.3, 0.01, false, true },
+	{ 1, 1, 0.01, false, false },   /* as work of equal pieces */
+	{ 8, 0.5, 0.01, false, false }, /* as work that gets less */
+	{ 1, 2, 5, false, false },      /* something else is between them */
+	{ 1, 2, 0.01, true, false },    /* as pieces of work of several kinds */
 };
 
 /* It tries for a lock's good, naps, tries again, and works with it at last. */
@@ -37,6 +39,8 @@ START_TEST(naps_that_grow_are_no_work)
 		for (int i = 0; i <= time % NAPS_MAX; i++, ms *= rows[_i].factor, naps++) {
 			sketch_hold(&sketch, 0, "m", 1, at_ms, at_ms + 0.001);
 			sketch_sleep(&sketch, 0, "nap", at_ms + 0.001, at_ms + 0.001 + ms);
+			if (rows[_i].has_places)
+				sketch.rec.extras[sketch.rec.op_count - 1].stack = (uint32_t)i;
 			at_ms += 0.001 + ms + rows[_i].gap_ms;
 		}
 		sketch_io(&sketch, 0, "write", "file out", 9, at_ms, at_ms + 3);
