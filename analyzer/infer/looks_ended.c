@@ -5,6 +5,7 @@
  * Method. Where rows of a class have several lengths, something decides how long they are. Calls or
  * sleeps of other threads may end during nearly every last sleep of a row, and during far fewer of
  * the others. If all these are of one class, they decide. Work in pieces ends at any time.
+ * Sleeps of the rows' own class decide nothing: they are looks as well, or pieces of the same work.
  *
  * One thread.
  */
@@ -89,10 +90,13 @@ static void sleep_count(struct tally *tally, const struct look_ends *ends, uint3
 	(is_last ? &tally->last_count : &tally->other_count)[0]++;
 }
 
-/* Some class ends nearly all rows, and comes in half as many of the other sleeps at most. */
-static bool has_ender(const struct tally *tally, uint32_t class_count)
+/* Some class ends nearly all rows, and comes in half as many of the other sleeps at most. `own`:
+ * the class of these. */
+static bool has_ender(const struct tally *tally, uint32_t class_count, uint32_t own)
 {
 	for (uint32_t i = 0; i < class_count; i++) {
+		if (i == own)
+			continue;
 		double last = (double)tally->lasts[i] / tally->last_count;
 		double other = (double)tally->others[i] / tally->other_count;
 		if (last >= assume.ended_share && 2 * other <= last)
@@ -121,7 +125,8 @@ bool look_rows_are_ended(const struct look_ends *ends, const uint32_t *sleeps, c
 		rows++;
 	}
 	bool is_ended = varies && tally.last_count >= assume.ended_waits &&
-			tally.other_count >= assume.ended_waits && has_ender(&tally, class_count);
+			tally.other_count >= assume.ended_waits &&
+			has_ender(&tally, class_count, ends->found->classes->of_op[sleeps[0]]);
 	free(tally.lasts);
 	free(tally.others);
 	free(tally.seen_in);

@@ -11,21 +11,25 @@
 enum { TIMES = 9, NAP_MS = 2 };
 
 static const struct {
-	int step;        /* naps of a row: one, and so many more in each third one */
-	double late_ms;  /* the other thread answers so long before the row ends */
-	double often_ms; /* it does so all the time, at this distance; 0 = only then */
-	double bytes;    /* that it reads before each nap */
+	int step;           /* naps of a row: one, and so many more in each third one */
+	double late_ms;     /* the other thread answers so long before the row ends */
+	double often_ms;    /* it does so all the time, at this distance; 0 = only then */
+	double bytes;       /* that it reads before each nap */
+	const char *answer; /* its name */
+	double answer_ms;
 	bool is_found;
 } rows[] = {
-	{ 2, 1, 0, 0, true },
+	{ 2, 1, 0, 0, "answer", 0.5, true },
 	/* the number of naps is fixed */
-	{ 0, 1, 0, 0, false },
+	{ 0, 1, 0, 0, "answer", 0.5, false },
 	/* naps go on after that */
-	{ 2, 3, 0, 0, false },
+	{ 2, 3, 0, 0, "answer", 0.5, false },
 	/* by chance */
-	{ 2, 1, 1.5, 0, false },
+	{ 2, 1, 1.5, 0, "answer", 0.5, false },
 	/* a nap is what it does with a message: nobody looks for anything */
-	{ 2, 1, 0, 7, false },
+	{ 2, 1, 0, 7, "answer", 0.5, false },
+	/* a nap is a piece of work, of which the other thread has some at the same time */
+	{ 2, 1, 0, 0, "nap", 1.5, false },
 };
 
 /* Main naps until the other thread's work ends, and then does what takes time. */
@@ -53,10 +57,11 @@ START_TEST(rows_that_end_with_another_thread_are_no_work)
 		if (rows[_i].often_ms > 0)
 			for (; answers_ms + rows[_i].often_ms < at_ms;
 			     answers_ms += rows[_i].often_ms)
-				sketch_sleep(&sketch, 1, "answer", answers_ms,
+				sketch_sleep(&sketch, 1, rows[_i].answer, answers_ms,
 					     answers_ms + rows[_i].often_ms);
 		else
-			sketch_sleep(&sketch, 1, "answer", at_ms - rows[_i].late_ms - 0.5,
+			sketch_sleep(&sketch, 1, rows[_i].answer,
+				     at_ms - rows[_i].late_ms - rows[_i].answer_ms,
 				     at_ms - rows[_i].late_ms);
 		sketch_io(&sketch, 0, "write", "file out", 9, at_ms, at_ms + 1);
 		at_ms += 1;
