@@ -50,9 +50,9 @@ static size_t event_of(const struct finding *finding, const struct visit *visit)
 		size_t middle = low + (high - low) / 2;
 		const struct loop_event *event = &finding->events[middle];
 
-		if (event->op == visit->op)
+		if (event->op == visit->op && event->sort != EVENT_SHARED)
 			return middle;
-		if (finding->rec->ops[event->op].start_ns < op->start_ns)
+		if (event->at_ns < op->start_ns)
 			low = middle + 1;
 		else
 			high = middle;

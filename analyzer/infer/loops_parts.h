@@ -20,7 +20,8 @@ enum event_sort {
 
 /* Of a thread that polls. */
 struct loop_event {
-	uint32_t op;
+	uint64_t at_ns;
+	uint32_t op;       /* of a shared one: a wait or a link */
 	uint32_t transfer; /* of a read or a write */
 	enum event_sort sort;
 	bool is_held; /* the thread has a lock: it is in the middle of something */

@@ -79,7 +79,10 @@ static bool connects(const struct flows *flows, uint32_t index)
 
 static struct loop_event event_at(const struct finding *finding, const struct moment *moment)
 {
-	struct loop_event event = { moment->index, NO_INDEX, EVENT_SHARED, false };
+	struct loop_event event = { .at_ns = moment->at_ns,
+				    .op = moment->index,
+				    .transfer = NO_INDEX,
+				    .sort = EVENT_SHARED };
 
 	if (!begins_op(moment))
 		return event;

@@ -196,7 +196,49 @@ START_TEST(what_a_loop_does_is_cut_into_visits)
 }
 END_TEST
 
+/* Nothing of the loop is behind its last visit, whatever its thread does there. */
+START_TEST(the_last_visit_ends_the_loop)
+{
+	static const char *const words[] = { "p1", "rA", "wA", "p1", "rB", "wB",
+					     "p1", "rA", "wA", "p1", "rB", "wB" };
+	struct sketch sketch;
+	struct timeline timeline;
+	struct flows flows;
+	struct loops loops;
+	struct playing playing = { &sketch, 1, 0 };
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "clients", 0, 10);
+	sketch_thread(&sketch, "loop", 0, 10);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		char text[32];
+
+		/* a poll knows what is read after it */
+		snprintf(text, sizeof(text), "%s %s", words[i],
+			 i + 1 < sizeof(words) / sizeof(words[0]) ? words[i + 1] : "");
+		play(&playing, text);
+	}
+	uint32_t last = (uint32_t)sketch.rec.op_count - 2; /* the client's read is behind it */
+
+	for (int i = 0; i < 40; i++)
+		sketch_wait(&sketch, 1, REASON_JOIN, "", 5 + i, 5.5 + i, NO_INDEX);
+	sketch_end(&sketch);
+	timeline_build(&timeline, &sketch.rec);
+	flows_build(&flows, &sketch.rec);
+	bool *puts = memory_new(sketch.rec.op_count, sizeof(*puts));
+
+	loops_build(&loops, &sketch.rec, &timeline, &flows, puts);
+	free(puts);
+	ck_assert_uint_eq(loops.end_op[1], last);
+	loops_free(&loops);
+	flows_free(&flows);
+	timeline_free(&timeline);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(the_last_visit_ends_the_loop);
 	EACH(what_a_loop_does_is_cut_into_visits, rows);
 }
