@@ -283,6 +283,14 @@ static bool has_woken(const struct rec_link *link)
 	return link->kind == LINK_WAKE && link->count && link->thread != NO_INDEX;
 }
 
+/* It looks around between two things that the loop does, as asyncio's. */
+static bool is_brief_look(const struct recording *recording, uint32_t poll)
+{
+	const struct rec_op *op = &recording->ops[poll];
+	return op->kind == KIND_POLL && !recording->extras[poll].amount &&
+	       op->end_ns - op->start_ns <= assume.copy;
+}
+
 /* Polls, and writes and wakes, by thread and time. To be freed. */
 static struct event *events_of_loops(const struct recording *recording, size_t *count)
 {
@@ -291,7 +299,8 @@ static struct event *events_of_loops(const struct recording *recording, size_t *
 	*count = 0;
 	for (uint32_t i = 0; i < recording->op_count; i++) {
 		const struct rec_op *op = &recording->ops[i];
-		if (op->thread == NO_INDEX || recording->extras[i].open)
+		if (op->thread == NO_INDEX || recording->extras[i].open ||
+		    is_brief_look(recording, i))
 			continue;
 		bool writes = op->kind == KIND_IO &&
 			      flow_direction_of(recording->strings[op->name]) == FLOW_WRITE;
