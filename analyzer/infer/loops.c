@@ -12,6 +12,9 @@
  * that was read in every turn in which it was written; else to that of its socket. A bell
  * asks for nothing: a write behind it is an answer to the question of its own socket.
  *
+ * A loop may answer when a timer of its own has run: that visit comes so long after it has left the
+ * connection.
+ *
  * Threads that read from the same source are one loop.
  *
  * One thread.
@@ -199,6 +202,7 @@ void loops_build(struct loops *loops, const struct recording *rec, const struct 
 			NO_INDEX;
 	loops_events_find(&finding, timeline);
 	loops_sources_find(&finding);
+	loops_timers_find(&finding);
 	loops_habits_find(&finding);
 	visits_find(&finding);
 	latency_find(&finding);

@@ -23,6 +23,7 @@
 enum visit_sort {
 	VISIT_EVENT,   /* a poll found the connection: it had data, or room */
 	VISIT_PUT_OFF, /* of one that was visited before in this turn, from a poll to the next */
+	VISIT_TIMER,   /* an answer to it, for which a timer of the loop had to run first */
 	VISIT_ANSWER,  /* an answer to it, as other threads have called the loop by a bell */
 	VISIT_MORE,    /* more work is put for other threads, as they have called by a bell */
 	VISIT_TURN,    /* work done once a turn, behind all events; none, if it has no op */
@@ -36,6 +37,8 @@ struct visit {
 	uint32_t flow;       /* from the connection; NO_INDEX = of none */
 	uint32_t transfer;   /* the read whose bytes it needs; NO_INDEX = none */
 	uint64_t latency_ns; /* of a poll: from the write that ended it to its return */
+	uint64_t timer_ns;   /* of a timer: from the visit of its connection before it */
+	uint32_t timer;      /* op: a poll that ended with one of the loop's timers */
 	enum visit_sort sort;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by loops.c (the whole, and where loops end), loops_sources.c (which connections a loop
- * has) and loops_turns.c (what it does for each). Private to them.
+ * Shared by loops.c (the whole, and where loops end) and its parts. loops_sources.c finds which
+ * connections a loop has, loops_timers.c timers of its own, loops_turns.c what it does for each.
+ * Private to them.
  */
 #ifndef WCPROF_LOOPS_PARTS_H
 #define WCPROF_LOOPS_PARTS_H
@@ -25,6 +26,8 @@ struct loop_event {
 	uint32_t transfer; /* of a read or a write */
 	enum event_sort sort;
 	bool is_held; /* the thread has a lock: it is in the middle of something */
+	uint64_t
+		timer_ns; /* of a write at a timer's end: since its connection was left; 0 = none */
 };
 
 /* By flow, while loops are being found. */
@@ -35,6 +38,7 @@ struct loop_flow {
 	uint32_t owner;      /* of a written one: the source that it belongs to, NO_INDEX = none */
 	uint32_t writes;     /* turns in which it was written after few reads */
 	uint32_t own_writes; /* and its own source was read before, or none */
+	uint64_t left_ns;    /* when its loop last turned away from it; 0 = never */
 	bool is_polled;
 	bool is_visited;
 	bool is_barred; /* threads read it that do not poll, or that are a pool */
@@ -50,6 +54,8 @@ struct habits {
 	bool has_own_work;
 	bool has_shared_work; /* some of that concerns others */
 	uint32_t visited;     /* the flow of the last visit so far, NO_INDEX = none */
+	uint64_t checked_ns;  /* the end of its last poll so far: timers that were due then ran */
+	uint32_t timer_poll;  /* op: a poll that ended with a timer, if the thread has timers */
 };
 
 struct finding {
@@ -72,6 +78,9 @@ struct finding {
 	uint32_t *pair_writes;
 	size_t pair_capacity;
 	size_t visit_capacity;
+	struct timed_write *timed_writes; /* thread by thread, in order */
+	size_t timed_write_count;
+	size_t timed_write_capacity;
 };
 
 static inline bool is_read(const struct finding *finding, const struct loop_event *event)
@@ -112,7 +121,13 @@ void loops_turns_do(struct finding *, void (*)(struct finding *, size_t from, si
 void loops_events_find(struct finding *, const struct timeline *);
 void loops_sources_find(struct finding *);
 
-/* loops_turns.c. Finds the work that loops do once a turn; then adds the visits of a turn. */
+/* loops_timers.c. Writes that a timer of the loop let go. */
+void loops_timers_find(struct finding *);
+
+/* loops_turns.c. The source of which an event may begin a visit; NO_INDEX = none. */
+uint32_t loops_source_of(const struct finding *, const struct loop_event *);
+
+/* Finds the work that loops do once a turn; then adds the visits of a turn. */
 void loops_habits_find(struct finding *);
 void loops_turn_visit(struct finding *, size_t from, size_t to);
 uint32_t loops_visit_add(struct finding *, const struct visit *);

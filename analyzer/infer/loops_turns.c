@@ -29,8 +29,7 @@ uint32_t loops_visit_add(struct finding *finding, const struct visit *visit)
 	return (uint32_t)loops->visit_count++;
 }
 
-/* The source of which an event may begin a visit; NO_INDEX = none. */
-static uint32_t source_of(const struct finding *finding, const struct loop_event *event)
+uint32_t loops_source_of(const struct finding *finding, const struct loop_event *event)
 {
 	if (event->is_held || event->sort != EVENT_TRANSFER)
 		return NO_INDEX;
@@ -49,7 +48,7 @@ static bool is_bell(const struct finding *finding, uint32_t source)
 static uint32_t source_begun(const struct finding *finding, const struct loop_event *event,
 			     uint32_t current)
 {
-	uint32_t source = source_of(finding, event);
+	uint32_t source = loops_source_of(finding, event);
 
 	if (is_read(finding, event))
 		return source;
@@ -92,16 +91,18 @@ static size_t first_transfer(const struct finding *finding, size_t from, size_t 
 	return from;
 }
 
-/* A poll is part of the visit after it, if it is known what ended it: data, or room to write. */
+/* A poll is part of the visit after it, if it is known what ended it: data, a timer, or room to
+ * write. */
 static bool poll_is_known(const struct finding *finding, size_t from, size_t to, uint64_t data_ns)
 {
 	size_t first = first_transfer(finding, from, to);
 	const struct rec_op *poll = &finding->rec->ops[finding->events[from].op];
 
 	if (first == to || finding->events[from].is_held ||
-	    source_of(finding, &finding->events[first]) == NO_INDEX)
+	    loops_source_of(finding, &finding->events[first]) == NO_INDEX)
 		return false;
-	return data_ns != UINT64_MAX || poll->end_ns - poll->start_ns <= assume.copy;
+	return data_ns != UINT64_MAX || finding->events[first].timer_ns ||
+	       poll->end_ns - poll->start_ns <= assume.copy;
 }
 
 /* The visits of a turn that come first, and the last of them; up to the first one put off. */
@@ -148,7 +149,7 @@ static void turn_note_habit(struct finding *finding, size_t from, size_t to)
 	uint32_t current = NO_INDEX;
 
 	for (size_t i = from + 1; i < to && events.count > 1; i++) {
-		uint32_t source = source_of(finding, &finding->events[i]);
+		uint32_t source = loops_source_of(finding, &finding->events[i]);
 		bool is_answer = source != NO_INDEX && !is_read(finding, &finding->events[i]);
 
 		habits->prompt_count += is_answer && i < events.last && source == current;
@@ -315,6 +316,23 @@ static void more_add(struct finding *finding, struct visit *visit, uint32_t bell
 	visit->latency_ns = VISIT_HAS_NOT_WAITED;
 }
 
+/* Of a poll that ended as is known: from the data that it found to its return. */
+static uint64_t latency_of(const struct rec_op *poll, uint64_t data_ns)
+{
+	if (data_ns != UINT64_MAX)
+		return data_ns > poll->start_ns ? poll->end_ns - data_ns : VISIT_HAS_NOT_WAITED;
+	return poll->end_ns - poll->start_ns > assume.copy ? 0 : VISIT_HAS_NOT_WAITED;
+}
+
+static enum visit_sort sort_of(const struct loop_event *event, bool is_called, bool is_put_off)
+{
+	if (event->timer_ns)
+		return VISIT_TIMER;
+	if (is_called)
+		return VISIT_ANSWER;
+	return is_put_off ? VISIT_PUT_OFF : VISIT_EVENT;
+}
+
 void loops_turn_visit(struct finding *finding, size_t from, size_t to)
 {
 	const struct rec_op *poll = &finding->rec->ops[finding->events[from].op];
@@ -339,10 +357,9 @@ void loops_turn_visit(struct finding *finding, size_t from, size_t to)
 		visit.sort = VISIT_TICK;
 		visit.latency_ns = 0;
 	}
+	visit.latency_ns = is_known ? latency_of(poll, data_ns) : visit.latency_ns;
 	if (!is_known)
 		loops_visit_add(finding, &visit);
-	else if (data_ns > poll->start_ns && data_ns != UINT64_MAX)
-		visit.latency_ns = poll->end_ns - data_ns;
 	uint32_t current = NO_INDEX, read = NO_INDEX;
 	size_t moved = from; /* the last event that moved bytes, or put work */
 
@@ -382,7 +399,9 @@ void loops_turn_visit(struct finding *finding, size_t from, size_t to)
 		habits->visited = visit.flow;
 		finding->of_flow[source].is_visited = true;
 		visit.transfer = reads ? event->transfer : NO_INDEX;
-		visit.sort = is_called ? VISIT_ANSWER : is_put_off ? VISIT_PUT_OFF : VISIT_EVENT;
+		visit.sort = sort_of(event, is_called, is_put_off);
+		visit.timer = habits->timer_poll;
+		visit.timer_ns = event->timer_ns;
 		loops_visit_add(finding, &visit);
 		visit.latency_ns = VISIT_HAS_NOT_WAITED;
 	}

@@ -9,6 +9,9 @@
  * barrier come first (infer/loops.h). In a replay with more turns than
  * were recorded the list of their work begins anew.
  *
+ * A connection may be to be answered when a timer has run. That begins with the end of the visit
+ * before. A loop that sleeps goes on when the first one has run.
+ *
  * A tick, which follows a poll in vain, comes so long after the thread came to its loop. A loop
  * that slept until later is taken to have made it. Ticks behind the last visit are left out.
  *
@@ -85,6 +88,17 @@ static uint32_t queue_take(struct event_loops *loops, struct source_queue *queue
 	return index;
 }
 
+/* The timer of the source's next visit is still to run. */
+static bool is_to_run(struct loop *loop, struct source *source, uint32_t index, uint64_t now_ns)
+{
+	if (source->due_ns <= now_ns)
+		return false;
+	if (!source->is_armed)
+		agenda_add(&loop->timers, index, source->due_ns);
+	source->is_armed = true;
+	return true;
+}
+
 /* Puts it into the queue, if it is to be visited now. */
 static void source_offer(struct simulation *sim, uint32_t index, uint64_t now_ns)
 {
@@ -96,7 +110,8 @@ static void source_offer(struct simulation *sim, uint32_t index, uint64_t now_ns
 		return;
 	const struct planned_visit *visit = next_visit(loops, source);
 
-	if (!has_data(sim, source, visit))
+	if (visit->is_timed ? is_to_run(loop, source, index, now_ns)
+			    : !has_data(sim, source, visit))
 		return;
 	if (visit->stretch != loop->stretch) {
 		becomes_early(loop, source, now_ns);
@@ -170,8 +185,10 @@ void simulate_loops_reset(struct simulation *sim)
 	for (size_t i = 0; i < loops->loop_count; i++) {
 		struct loop *loop = &loops->loops[i];
 
+		agenda_clear(&loop->timers);
 		*loop = (struct loop){ .is_pinned = loop->is_pinned,
 				       .is_shared = loop->is_shared,
+				       .timers = loop->timers,
 				       .sleepers = { NO_INDEX, NO_INDEX },
 				       .ready = no_sources,
 				       .since_ns = UINT64_MAX };
@@ -181,6 +198,8 @@ void simulate_loops_reset(struct simulation *sim)
 
 		source->done = 0;
 		source->is_ready = source->is_visited = source->is_early = false;
+		source->is_armed = false;
+		source->due_ns = 0;
 	}
 	for (uint32_t i = 0; i < sim->script->actor_count; i++)
 		looper_reset(sim, i);
@@ -229,6 +248,9 @@ static void loop_sleeps(struct simulation *sim, struct loop *loop, uint32_t acto
 	if (loop->early_count && loop->since_ns == UINT64_MAX)
 		loop->since_ns = sim->players[actor].now_ns;
 	simulate_sleep(sim, &loop->sleepers, actor);
+	sim->players[actor].is_timed = loop->timers.count > 0;
+	if (loop->timers.count)
+		agenda_add(&sim->agenda, actor, agenda_next_ns(&loop->timers));
 }
 
 static void loop_goes_on(struct loop *loop, uint64_t now_ns)
@@ -245,7 +267,7 @@ static void visit(struct simulation *sim, struct loop *loop, uint32_t actor, uin
 	struct source *source = &loops->sources[index];
 	struct player *player = &sim->players[actor];
 
-	player->step = next_visit(loops, source)->step + 1;
+	player->step = next_visit(loops, source)->step + 1 + next_visit(loops, source)->is_timed;
 	source->done++;
 	__builtin_prefetch(next_visit(loops, source)); /* far from those of other sources */
 	source->is_visited = true;
@@ -260,18 +282,30 @@ static bool await_data(struct simulation *sim, const struct visit *awaited, uint
 {
 	struct channel *channel = awaited->flow == NO_INDEX ? NULL : &sim->channels[awaited->flow];
 
-	if (awaited->sort == VISIT_TICK) {
+	bool is_timer = awaited->sort == VISIT_TIMER;
+
+	if (awaited->sort == VISIT_TICK ||
+	    (is_timer && awaited->latency_ns != VISIT_HAS_NOT_WAITED)) {
 		const struct rec_op *poll = &sim->script->recording->ops[awaited->op];
 
 		sim->players[actor].now_ns += poll->end_ns - poll->start_ns;
 	}
 	if (awaited->transfer == NO_INDEX || sim->players[actor].is_forced ||
 	    channel->written > channel->claimed) {
-		sim->players[actor].step++;
+		sim->players[actor].step += 1 + is_timer;
 		return true;
 	}
 	simulate_sleep(sim, &channel->readers, actor);
 	return false;
+}
+
+/* Of the source's next visit: the step behind it. */
+static uint64_t timer_ns(struct simulation *sim, const struct source *source, uint32_t actor)
+{
+	const struct step *timer = &sim->script->steps[next_visit(sim->loops, source)->step + 1];
+
+	assert(timer->type == STEP_DELAY);
+	return simulate_scaled_ns(sim, &sim->players[actor], timer);
 }
 
 /* The source may be visited again. */
@@ -287,6 +321,8 @@ static void visit_ends(struct simulation *sim, uint32_t actor)
 
 	looper->visited = NO_INDEX;
 	source->is_visited = false;
+	if (source->done < source->count && next_visit(loops, source)->is_timed)
+		source->due_ns = sim->players[actor].now_ns + timer_ns(sim, source, actor);
 	if (source->done < source->count && next_visit(loops, source)->is_put_off &&
 	    next_visit(loops, source)->stretch == loops->loops[looper->loop].stretch)
 		queue_add(loops, &looper->put_off, index);
@@ -354,11 +390,24 @@ static bool does_tick(struct simulation *sim, uint32_t actor)
 	return false;
 }
 
+/* Those that have run make their sources ready. */
+static void timers_end(struct simulation *sim, struct loop *loop, uint64_t now_ns)
+{
+	while (agenda_next_ns(&loop->timers) <= now_ns) {
+		uint32_t index = agenda_take(&loop->timers).actor;
+
+		sim->loops->sources[index].is_armed = false;
+		source_offer(sim, index, now_ns);
+	}
+}
+
 /* The first source that a poll finds; NO_INDEX = the actor sleeps. */
 static uint32_t poll(struct simulation *sim, struct loop *loop, uint32_t actor)
 {
 	struct event_loops *loops = sim->loops;
 	struct looper *looper = &loops->loopers[actor];
+
+	timers_end(sim, loop, sim->players[actor].now_ns);
 	uint32_t count = loop->ready.count, index = queue_take(loops, &loop->ready);
 
 	if (index == NO_INDEX && sim->players[actor].is_forced)

@@ -233,7 +233,8 @@ static void source_add(struct listing *listing, const struct ordered_visit *orde
 						  .stretch = is_shared ? 0 : stretch,
 						  .is_accept = visit->transfer != NO_INDEX &&
 							       is_accept(listing->script, visit),
-						  .is_put_off = visit->sort == VISIT_PUT_OFF };
+						  .is_put_off = visit->sort == VISIT_PUT_OFF,
+						  .is_timed = visit->sort == VISIT_TIMER };
 }
 
 static void find_sources(struct listing *listing)
@@ -258,6 +259,8 @@ static void find_sources(struct listing *listing)
 	loops->plan = memory_new(count, sizeof(*loops->plan));
 	for (uint32_t i = 0; i < count; i++)
 		source_add(listing, &ordered[i], i);
+	for (size_t i = 0; i < loops->loop_count; i++)
+		agenda_make(&loops->loops[i].timers, loops->source_count);
 	loops->in_step_order = memory_new(listing->visit_count, sizeof(*loops->in_step_order));
 	for (uint32_t i = 0; i < listing->visit_count; i++) {
 		const struct visit *visit = &script->loops.visits[listing->visits[i]];
@@ -326,6 +329,8 @@ void simulate_loops_free(struct simulation *sim)
 
 	if (!loops)
 		return;
+	for (size_t i = 0; i < loops->loop_count; i++)
+		agenda_free(&loops->loops[i].timers);
 	free(loops->loops);
 	free(loops->sources);
 	free(loops->source_of_flow);

@@ -21,6 +21,8 @@ struct source {
 	bool is_ready;   /* in a queue */
 	bool is_visited; /* a thread is at it */
 	bool is_early;   /* data are there, for a visit behind the next barrier */
+	bool is_armed;   /* its timer is among those of the loop */
+	uint64_t due_ns; /* when the timer of its next visit has run */
 };
 
 /* The visits behind a barrier, up to the next one. */
@@ -35,9 +37,10 @@ struct planned_visit {
 	uint64_t needed;        /* so much must be there; 0: it needs nothing */
 	uint32_t step;          /* in the script */
 	uint32_t job;           /* must be done; NO_INDEX = none */
-	uint32_t stretch : 30;  /* of its thread, from 0 */
+	uint32_t stretch : 29;  /* of its thread, from 0 */
 	uint32_t is_accept : 1; /* of the connection with this number, from 1 */
 	uint32_t is_put_off : 1;
+	uint32_t is_timed : 1; /* the next step is its timer, from the end of the visit before */
 };
 
 /* Work that a thread does when nothing has come for some time. */
@@ -60,6 +63,7 @@ struct loop {
 	/* The rest is of a run. */
 	struct queue sleepers;
 	struct source_queue ready;
+	struct agenda timers; /* of sources, by number */
 	uint32_t stretch;
 	uint32_t left; /* visits of the stretch that have not begun */
 	uint32_t early_count;

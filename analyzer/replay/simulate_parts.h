@@ -123,6 +123,7 @@ struct player {
 	bool is_back;       /* it was woken to try its step again */
 	bool is_forced;     /* goes on with its step whether it may or not */
 	bool has_timed_out; /* in a race */
+	bool is_timed;      /* sleeps in its loop, and has a turn when the first timer has run */
 	bool has_left;      /* went on to its last body: only once, or it might go round for ever */
 	bool has_lost;      /* came back for a lock that another actor had taken meanwhile */
 	bool needs_lock;    /* in a take: the lock is to be had again first */

@@ -116,8 +116,9 @@ bool simulate_wake_first(struct simulation *sim, struct queue *queue, uint64_t n
 	note_waker(sim, actor);
 	bool races = script_is_race((enum step_type)simulate_step_of(sim, actor)->type);
 
-	if (races)
+	if (races || sim->players[actor].is_timed)
 		agenda_remove(&sim->agenda, actor);
+	sim->players[actor].is_timed = false;
 	sim->players[actor].is_granted = is_granted && !races;
 	if (sim->trace)
 		trace_woken(sim->trace, actor, sim->players[actor].step, sim->acting, now_ns,

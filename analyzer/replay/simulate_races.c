@@ -65,7 +65,9 @@ void simulate_timeout(struct simulation *sim, uint32_t actor)
 
 	if (!player->sleeps_in)
 		return;
-	assert(script_is_race((enum step_type)simulate_step_of(sim, actor)->type));
 	simulate_leave_queue(sim, actor);
-	player->has_timed_out = true;
+	player->has_timed_out = !player->is_timed;
+	assert(player->is_timed ||
+	       script_is_race((enum step_type)simulate_step_of(sim, actor)->type));
+	player->is_timed = false;
 }

@@ -191,6 +191,11 @@ bool script_visit_begins(struct compiler *compiler, uint32_t op)
 	script_emit(compiler, STEP_VISIT, index,
 		    has_waited && visit->sort == VISIT_EVENT ? visit->latency_ns
 							     : loops->latency_ns);
+	if (visit->sort == VISIT_TIMER)
+		script_emit(compiler, STEP_DELAY,
+			    scopes_add(&compiler->script->scopes,
+				       compiler->classes->of_op[visit->timer], NULL, 0),
+			    visit->timer_ns);
 	if (has_waited)
 		wait_in(compiler, op);
 	return compiler->rec->ops[op].kind == KIND_POLL && visit->sort != VISIT_BARRIER;

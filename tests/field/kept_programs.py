@@ -16,7 +16,7 @@ HALF = (("flip", "A"), ("satlock-asleep", "A"), ("twolock", "C"), ("rwlock", "A"
         ("sharedlock", "A"), ("drain", "C"), ("permits", "A"), ("initonce", "C"), ("ticker-asleep", "A"),
         ("closed-asleep", "B"), ("backpressure", "B"), ("epoll", "A"), ("jobserver", "A"), ("signalled", "B"),
         ("pair", "A"), ("many", "A"), ("sharedset", "A"), ("ticking", "A"), ("mux", "A"),
-        ("handed", "C"), ("offloaded", "C"))
+        ("handed", "C"), ("offloaded", "C"), ("latermany", "C"))
 GONE = (("meet-generation", "A"), ("meet-signals", "A"), ("meet-futex", "A"), ("meet-turnstile", "A"), ("commit", "A"),
         ("commit-writer", "A"), ("commit-queue", "A"))
 TIMED = {  # likewise, of tests/targets/timed, and what is A in them

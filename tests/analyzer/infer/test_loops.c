@@ -8,13 +8,13 @@
 #include <ctype.h>
 
 /*
- * A word each: pN polls and finds N, PN waits longer for that, i polls in vain. rA and wA read from
- * A and write to it, nA names its socket, cN calls from place N, u reads from outside. All that is
- * read was written while the poll before it lasted. Two threads take turns in writing to Z. m
- * puts work for these.
+ * A word each: pN polls and finds N, PN waits longer for that. i polls in vain, j until a timer has
+ * run. rA and wA read from A and write to it, nA names its socket, cN calls from place N, u reads
+ * from outside. All that is read was written while the poll before it lasted. Two threads take
+ * turns in writing to Z. m puts work for these.
  *
- * Visits: eA an event of A, oA put off, aA an answer to it, mZ more work behind Z, b a barrier. t
- * is work once a turn, T a turn without such work, k a tick.
+ * Visits: eA an event of A, oA put off, dA when a timer has run. aA is an answer to it, mZ more
+ * work behind Z, b a barrier. t is work once a turn, T a turn without such work, k a tick.
  */
 static const struct {
 	const char *does;
@@ -63,6 +63,12 @@ static const struct {
 	  "eA eB eZ mZ eA eZ aB mZ eB eZ aA mZ mZ b" },
 	/* 17: one question a connection, and others beside them */
 	{ "p1 rA p1 rZ wA p2 rB rD p2 rE rZ wB wD p1 rZ wE", "eA eZ aA eB eD eE eZ aB aD eZ aE b" },
+	/* 18: it answers when timers have run, of one and of the next */
+	{ "p1 rA p1 rB j wA j wB p1 rA wA p1 rB wB", "eA eB dA dB eA eB b" },
+	/* 19: a timer had run while it was at another one */
+	{ "p1 rA j wA p1 rA p1 rB wB wA p1 rB wB", "eA dA eA eB dA eB b" },
+	/* 20: a timer for one that it has not read from is not known */
+	{ "p1 rA j wB p1 rB wB p1 rA wA", "eA b eB eB eA b" },
 };
 
 struct playing {
@@ -97,7 +103,8 @@ static void play(struct playing *playing, const char *word)
 {
 	struct sketch *sketch = playing->sketch;
 	double at_ms = playing->now_ms;
-	double to_ms = at_ms + (*word == 'P' ? 0.2 : *word == 'i' ? 2 : 0.01);
+	bool is_vain = *word == 'i' || *word == 'j';
+	double to_ms = at_ms + (*word == 'P' ? 0.2 : is_vain ? 2 : 0.01);
 	uint32_t op;
 
 	playing->now_ms = to_ms;
@@ -106,9 +113,10 @@ static void play(struct playing *playing, const char *word)
 		sketch->rec.extras[op].amount = (uint64_t)(word[1] - '0');
 		sketch->rec.extras[op].fd = 3;
 		write_before(playing, word + 1, at_ms + 0.005);
-	} else if (*word == 'i') {
+	} else if (is_vain) {
 		op = sketch_op(sketch, KIND_POLL, "epoll_wait", 1, at_ms, to_ms);
 		sketch->rec.extras[op].fd = 3;
+		sketch->rec.extras[op].timer = *word == 'j';
 	} else if (*word == 'c') {
 		op = sketch_op(sketch, KIND_IO, "fsync", 1, at_ms, to_ms);
 		sketch->rec.extras[op].stack = (uint32_t)(word[1] - '0');
@@ -150,7 +158,7 @@ static void describe(const struct sketch *sketch, const struct flows *flows,
 	for (size_t i = 0; i < loops->visit_count; i++) {
 		const struct visit *visit = &loops->visits[i];
 		bool has_flow = visit->flow != NO_INDEX;
-		char sort = "eoamtkb"[visit->sort];
+		char sort = "eodamtkb"[visit->sort];
 
 		if (visit->sort == VISIT_TURN && visit->op == NO_INDEX)
 			sort = 'T';

@@ -50,6 +50,79 @@ START_TEST(waiting_for_one_while_another_has_data_is_noticed)
 }
 END_TEST
 
+enum { TIMED_ROUNDS = 10 };
+
+static const double TIMER_MS = 10, WORKS_MS[] = { 2, 3.5 };
+
+/* The loop reads a question, or answers one when its timer has run. */
+static void timed_turn(struct sketch *sketch, uint32_t asker, double from_ms, double at_ms,
+		       bool answers)
+{
+	static const char *const asked[] = { "tcp l>a", "tcp l>b" }, *const asks[] = { "tcp a>l",
+										       "tcp b>l" };
+	uint32_t poll = sketch_op(sketch, KIND_POLL, answers ? "epoll_pwait" : "epoll_wait",
+				  EVENT_LOOP_THREAD, from_ms, at_ms);
+
+	sketch->rec.extras[poll].amount = !answers;
+	sketch->rec.extras[poll].timer = answers;
+	sketch->rec.extras[poll].fd = -1;
+	sketch_io(sketch, EVENT_LOOP_THREAD, answers ? "write" : "read", asked[asker], 1, at_ms,
+		  at_ms);
+	sketch_io(sketch, 2 + asker, answers ? "read" : "write", asks[asker], 1,
+		  answers ? at_ms - TIMER_MS : at_ms, at_ms);
+}
+
+static void timed_sketch(struct sketch *sketch)
+{
+	static const char *const names[] = { "loop", "ask_a", "ask_b" };
+	static const char *const works[] = { "work_a", "work_b" };
+	double next_ms[] = { WORKS_MS[0], WORKS_MS[1] }, last_ms = 0;
+	double ends_ms[] = { TIMED_ROUNDS * (TIMER_MS + WORKS_MS[1]),
+			     TIMED_ROUNDS * (TIMER_MS + WORKS_MS[0]),
+			     TIMED_ROUNDS * (TIMER_MS + WORKS_MS[1]) };
+	int steps[] = { 0, 0 };
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "main", 0, ends_ms[0]);
+	for (uint32_t i = 0; i < 3; i++) {
+		sketch_thread(sketch, names[i], 0, ends_ms[i]);
+		sketch_link(sketch, 0, LINK_SPAWN, "", 0, 0, sketch->rec.threads[i + 1].op);
+		sketch_wait(sketch, 0, REASON_JOIN, "", i ? ends_ms[0] : 0, ends_ms[0],
+			    sketch->rec.threads[i + 1].op);
+	}
+	while (steps[0] < 2 * TIMED_ROUNDS || steps[1] < 2 * TIMED_ROUNDS) {
+		uint32_t i = steps[0] == 2 * TIMED_ROUNDS ||
+			     (steps[1] < 2 * TIMED_ROUNDS && next_ms[1] < next_ms[0]);
+		bool answers = steps[i]++ % 2;
+
+		if (!answers)
+			sketch_sleep(sketch, 2 + i, works[i], next_ms[i] - WORKS_MS[i], next_ms[i]);
+		timed_turn(sketch, i, last_ms, next_ms[i], answers);
+		last_ms = next_ms[i];
+		next_ms[i] += answers ? WORKS_MS[i] : TIMER_MS;
+	}
+	sketch_end(sketch);
+}
+
+/* Each answer comes so long after its question, whatever the loop does for the other one. */
+START_TEST(timers_of_a_loop_run_side_by_side)
+{
+	static const struct {
+		const char *class;
+		double factor, expected_ms;
+	} rows[] = { { NULL, 1, 135 },         { "epoll_pwait", 0.5, 85 },
+		     { "epoll_pwait", 0, 35 }, { "epoll_pwait", 2, 235 },
+		     { "work_a", 0, 135 },     { "work_b", 0, 120 } };
+	struct sketch sketch;
+
+	timed_sketch(&sketch);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		ck_assert_double_eq_tol(replayed_ms(&sketch, rows[i].class, rows[i].factor),
+					rows[i].expected_ms, 0.02);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* It polls each descriptor for itself: it has an order of its own. */
 START_TEST(a_thread_that_reads_in_turns_is_no_loop)
 {
@@ -113,6 +186,7 @@ SUITE()
 {
 	TEST(a_job_leads_to_a_visit_of_another_loop);
 	LOOP(askers_have_nothing_to_do_with_each_other, 0, 2);
+	TEST(timers_of_a_loop_run_side_by_side);
 	TEST(waiting_for_one_while_another_has_data_is_noticed);
 	TEST(a_thread_that_reads_in_turns_is_no_loop);
 }
