@@ -12,7 +12,7 @@
  * its sleeps from the others. An interpreter has one site for the waits of all its threads. The
  * last wait of a thread there may be the one that tells it to stop. The timeouts before it are
  * sleeps, if it did something after them. Those that it went on from at once were for what ended
- * the last one.
+ * the last one. A success that it went on from at once was none: it was woken for something else.
  *
  * Where a wait gives back a mutex meanwhile, the sleep ends when the thread has it again.
  *
@@ -203,19 +203,23 @@ static bool does_between(const struct doings *doings, uint32_t thread, uint64_t 
 static bool is_taken_up(const struct doings *doings, const struct rec_wait *wait,
 			const struct rec_wait *next)
 {
-	uint64_t brief_ns = (wait->end_ns - wait->start_ns) / assume.retry_parts;
+	uint64_t wait_ns = wait->end_ns - wait->start_ns, next_ns = next->end_ns - next->start_ns;
+	uint64_t brief_ns = (wait_ns > next_ns ? wait_ns : next_ns) / assume.retry_parts;
 	return next->start_ns <= wait->end_ns + brief_ns &&
 	       !does_between(doings, wait->thread, wait->end_ns, next->start_ns);
 }
 
-/* Those from one site: none, if another thread ended one that was not the last. */
+/* Those from one site: none, if another thread ended one that was not the last, unless the thread
+ * waited on at once. */
 static void tell_sleeps_of_site(bool *is_sleep, const struct recording *recording,
 				const struct doings *doings, const struct place *places,
 				size_t count)
 {
 	bool all = true, awaits = !places[count - 1].has_timed_out;
 	for (size_t i = 0; i + 1 < count; i++)
-		all = all && places[i].has_timed_out;
+		all = all && (places[i].has_timed_out ||
+			      is_taken_up(doings, &recording->waits[places[i].index],
+					  &recording->waits[places[i + 1].index]));
 	is_sleep[places[count - 1].index] = all && !awaits;
 	for (size_t i = count - 1; i-- > 0;) {
 		awaits = awaits && is_taken_up(doings, &recording->waits[places[i].index],

@@ -92,24 +92,33 @@ static const struct {
 	double work_ms; /* between the waits */
 	enum kind kind;
 	bool is_others; /* the waits are of two threads: the other one's is ended */
+	bool is_woken;  /* in the middle of one, and goes on with that at once */
 	bool is_sleep;
 } rounds[] = {
-	/* 0: it is told to stop */ { 2, KIND_SLEEP, false, true },
-	/* 1 */ { 0.1, KIND_IO, false, true },
-	/* 2: it goes on waiting */ { 0.1, KIND_HOLD, false, false },
-	/* 3: an interpreter's threads wait from one site */ { 0.1, KIND_HOLD, true, true },
+	/* 0: it is told to stop */ { 2, KIND_SLEEP, false, false, true },
+	/* 1 */ { 0.1, KIND_IO, false, false, true },
+	/* 2: it goes on waiting */ { 0.1, KIND_HOLD, false, false, false },
+	/* 3: an interpreter's threads wait from one site */ { 0.1, KIND_HOLD, true, false, true },
+	/* 4: another thread wakes it, for nothing */ { 2, KIND_SLEEP, false, true, true },
 };
 
 START_TEST(a_thread_that_does_something_after_timeouts_slept)
 {
 	struct sketch sketch;
-	uint32_t wait = 0, is_other = rounds[_i].is_others;
+	uint32_t wait = 0, is_other = rounds[_i].is_others, is_woken = rounds[_i].is_woken;
 	sketch_begin(&sketch);
 	sketch_thread(&sketch, "main", 0, 100);
 	sketch_thread(&sketch, "other", 0, 100);
 	for (int i = 0; i <= NAPS; i++) {
 		double from_ms = i * (10 + rounds[_i].work_ms);
-		wait = add_wait(&sketch, REASON_SEM, from_ms, from_ms + 10, i < NAPS);
+		if (is_woken && i == 1) {
+			wait = add_wait(&sketch, REASON_SEM, from_ms, from_ms + 1, false);
+			sketch.rec.waits[wait].stack = 1;
+			from_ms += 1.1;
+		}
+		wait = add_wait(&sketch, REASON_SEM, from_ms, i * (10 + rounds[_i].work_ms) + 10,
+				i < NAPS);
+		from_ms = i * (10 + rounds[_i].work_ms);
 		sketch.rec.waits[wait].address += (uint64_t)i;
 		sketch.rec.waits[wait].stack = 1;
 		uint32_t op = sketch_op(&sketch, rounds[_i].kind, "work", 0, from_ms + 10,
@@ -119,7 +128,7 @@ START_TEST(a_thread_that_does_something_after_timeouts_slept)
 	sketch.rec.waits[wait].thread = is_other;
 	size_t before = sleeps_of(&sketch);
 	timers_find(&sketch.rec);
-	ck_assert_uint_eq(sleeps_of(&sketch) - before, rounds[_i].is_sleep ? NAPS : 0);
+	ck_assert_uint_eq(sleeps_of(&sketch) - before, rounds[_i].is_sleep ? NAPS + is_woken : 0);
 	ck_assert_uint_eq(sketch.rec.wait_count, rounds[_i].is_sleep ? 1 : NAPS + 1);
 	sketch_end(&sketch);
 	sketch_free(&sketch);
