@@ -89,7 +89,7 @@ static struct estimate estimate_of_deals(struct estimate *deals, unsigned count)
 		estimate.most_ns = fmax(estimate.most_ns, deals[i].most_ns);
 		if (deals[i].forced_steps > estimate.forced_steps)
 			estimate.forced_steps = deals[i].forced_steps;
-		estimate.ran_away = estimate.ran_away || deals[i].ran_away;
+		estimate.is_none = estimate.is_none || deals[i].is_none;
 	}
 	return estimate;
 }
@@ -115,7 +115,7 @@ static int answer_find(const struct asked_of *of, const char *text, struct asked
 		return -EINVAL;
 	question.wait_name = of->wait_name;
 	if (of->estimator->baseline.ran_away) {
-		answer->estimate.ran_away = true;
+		answer->estimate.is_none = true;
 	} else if (!question_rebuilds(&question)) {
 		answer->estimate = estimate_scalings(of, &question);
 	} else if (!of->script) {

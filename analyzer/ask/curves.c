@@ -73,7 +73,7 @@ void curves_build(struct curves *curves, const struct whatif *whatif, struct est
 	workers_run(options->thread_count, curves->count, curve_work, &job);
 	size_t kept = 0;
 	for (size_t i = 0; i < curves->count; i++)
-		if (!curves->points[i].estimate.ran_away)
+		if (!curves->points[i].estimate.is_none)
 			curves->points[kept++] = curves->points[i];
 	curves->count = kept;
 }

@@ -202,7 +202,9 @@ static struct estimate estimate_of(const struct estimator *estimator,
 		.least_ns = saved_ns,
 		.most_ns = saved_ns,
 		.forced_steps = answer->forced_steps,
-		.ran_away = answer->ran_away,
+		.is_none =
+			answer->ran_away ||
+			(saved_ns < 0 && answer->forced_steps > estimator->baseline.forced_steps),
 	};
 	for (size_t i = 0; i < REQUEST_FIGURES; i++) {
 		double request_ns = estimator->baseline.requests_ns[i] - answer->requests_ns[i];
@@ -235,7 +237,7 @@ static void allow_for_jitter(const struct estimator *estimator, const struct rep
 	bool differs = jitter_settle(&estimator->jitter, replayer, trial, scratch, answer, &range);
 	if (differs) {
 		*estimate = estimate_of(estimator, answer);
-		estimate->ran_away = range.ran_away;
+		estimate->is_none = estimate->is_none || range.ran_away;
 	}
 	for (size_t i = 0; i < REQUEST_FIGURES; i++) {
 		double request_ns = estimator->baseline.requests_ns[i];
@@ -323,7 +325,7 @@ struct estimate estimate_make(const struct estimator *estimator, const struct re
 	else
 		replayer->run(replayer, &plain, 1, scratch, &answer);
 	struct estimate estimate = estimate_of(estimator, &answer);
-	if (estimate.ran_away) {
+	if (estimate.is_none) {
 		free(own);
 		return estimate;
 	}

@@ -36,7 +36,9 @@ struct estimate {
 	struct shortened requests[REQUEST_FIGURES];
 	double crossing_ns; /* of that, waking threads on other CPUs may change so much */
 	uint64_t forced_steps;
-	bool ran_away; /* its replay was stopped, as nothing ended it: all else is nothing */
+	/* Its replay was stopped, as nothing ended it. Or it takes longer than that of the
+	 * unchanged run, and more threads had to be let go by force. All else is nothing. */
+	bool is_none;
 	bool depends_on_order;    /* of threads at locks: another one changes the saving much */
 	bool depends_on_timeouts; /* on what a thread does that times out no more: likewise */
 	bool depends_on_jobs;     /* on which job a thread takes: likewise */

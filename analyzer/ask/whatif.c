@@ -208,7 +208,7 @@ static void whatif_list_rows(struct whatif *whatif, const struct class_table *cl
 static const struct replay_answer *endless_answer(const struct whatif_row *row, size_t factor_count)
 {
 	for (size_t f = 0; f < factor_count; f++)
-		if (row->answers[f].ran_away || row->estimates[f].ran_away)
+		if (row->answers[f].ran_away || row->estimates[f].is_none)
 			return &row->answers[f];
 	return NULL;
 }

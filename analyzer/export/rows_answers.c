@@ -31,7 +31,7 @@ void rows_put_saving(struct rows *rows, const struct estimate *estimate)
 {
 	const struct analysis *analysis = rows->analysis;
 	struct request_figures recorded;
-	bool has_one = estimate && !estimate->ran_away;
+	bool has_one = estimate && !estimate->is_none;
 	request_figures_judged(&recorded, &analysis->script.requests);
 	row_ns(rows, "saved_ns", has_one ? estimate->saved_ns : NAN);
 	row_ns(rows, "lo_ns", has_one ? estimate->least_ns : NAN);
@@ -89,7 +89,7 @@ void rows_of_answers(struct rows *rows)
 		write_class(rows, &analysis->whatif.rows[i]);
 	for (size_t i = 0; i < analysis->asked.count; i++) {
 		const struct asked_answer *asked = &analysis->asked.answers[i];
-		if (!asked->estimate.ran_away)
+		if (!asked->estimate.is_none)
 			write_answer(rows, &(const struct answer){
 						   .kind = "question",
 						   .class = asked->text,

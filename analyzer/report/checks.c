@@ -306,12 +306,12 @@ static size_t endless_answers(const struct analysis *analysis)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < analysis->asked.count; i++)
-		count += analysis->asked.answers[i].estimate.ran_away;
+		count += analysis->asked.answers[i].estimate.is_none;
 	return count;
 }
 
-/* A replay that was stopped has no answer. Of the unchanged run, or of what was asked, that is
- * all there is. */
+/* A replay that was stopped has no answer, nor one that had to be helped to a later end. Of the
+ * unchanged run, or of what was asked, that is all there is. */
 static void check_endless(struct check *check, const struct analysis *analysis)
 {
 	const struct whatif *whatif = &analysis->whatif;
@@ -335,7 +335,8 @@ static void check_endless(struct check *check, const struct analysis *analysis)
 		snprintf(change, sizeof(change), "`%.60s`, changed",
 			 facts_class_name(analysis, whatif->endless_class));
 	snprintf(check->line, sizeof(check->line),
-		 "the replay of %s comes to no end and was stopped%s%s: it has no answer", change,
+		 "the replay of %s comes to no end%s%s%s: it has no answer", change,
+		 is_baseline ? " and was stopped" : ", or to a later one, and only by force",
 		 where[0] ? ": " : "", where);
 }
 

@@ -50,7 +50,7 @@ static void emit_served(const struct analysis *analysis, struct emit *emit)
 	emit_table_begin(emit, NULL, EMIT_OBJECTS, columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < asked->count; i++) {
 		const struct estimate *estimate = &asked->answers[i].estimate;
-		if (estimate->ran_away)
+		if (estimate->is_none)
 			continue;
 		emit_row_begin(emit);
 		emit_cell_text(emit, asked->answers[i].text);
@@ -68,7 +68,7 @@ static void emit_doubts(const struct asked *asked, struct emit *emit)
 {
 	for (size_t i = 0; i < asked->count; i++) {
 		const struct estimate *estimate = &asked->answers[i].estimate;
-		if (estimate->ran_away)
+		if (estimate->is_none)
 			continue;
 		if (estimate->depends_on_timeouts)
 			emit_line(
@@ -123,7 +123,7 @@ void report_asked(const struct analysis *analysis, struct emit *emit)
 			 sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; !analysis->checks.is_withheld && i < asked->count; i++) {
 		const struct asked_answer *answer = &asked->answers[i];
-		if (answer->estimate.ran_away)
+		if (answer->estimate.is_none)
 			continue; /* a check says so */
 		emit_row_begin(emit);
 		emit_cell_text(emit, answer->text);

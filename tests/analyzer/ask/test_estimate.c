@@ -213,6 +213,33 @@ START_TEST(a_variant_may_depend_on_more)
 }
 END_TEST
 
+/* A thread that is let go by force goes on too late, so that the run seems to become slower. */
+START_TEST(a_replay_that_is_only_later_by_force_has_no_answer)
+{
+	static const struct {
+		double makespan_ms;
+		uint64_t forced_steps;
+		bool is_none;
+	} answers[] = { { 110, 1, false }, { 110, 2, true }, { 90, 2, false }, { 90, 0, false } };
+	const struct replayer replayer = {
+		.scratch_new = no_scratch, .scratch_free = free, .run = run, .classes_at_once = 1
+	};
+	const struct scaling scaling = { 0, 0.5 };
+	const struct trial trial = { .scalings = &scaling, .count = 1 };
+	struct estimator estimator;
+
+	estimator_begin(&estimator, &replayer, NULL);
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		const struct replay_answer answer = { .makespan_ns = answers[i].makespan_ms * 1e6,
+						      .forced_steps = answers[i].forced_steps };
+
+		ck_assert(estimate_first(&estimator, &trial, &answer).is_none ==
+			  answers[i].is_none);
+	}
+	estimator_end(&estimator);
+}
+END_TEST
+
 /* --- one answer for one question --- */
 
 /*
@@ -309,5 +336,6 @@ SUITE()
 	EACH(the_widest_of_causes_counts, rows);
 	TEST(savings_of_requests_are_no_surer_than_the_replay);
 	TEST(a_variant_may_depend_on_more);
+	TEST(a_replay_that_is_only_later_by_force_has_no_answer);
 	LOOP(the_table_says_what_is_said_to_who_asks, 0, 4);
 }

@@ -214,7 +214,8 @@ static const struct {
 	  CHECK_ENDLESS,
 	  CHECK_FAILED,
 	  false,
-	  "the replay of `out`, changed comes to no end and was stopped: it has no answer" },
+	  "the replay of `out`, changed comes to no end, or to a later one, and only by "
+	  "force: it has no answer" },
 	/* 39 */
 	{ { .endless_rows = 2 }, CHECK_ENDLESS, CHECK_WITHHOLDS, true, NULL },
 	/* 40 */
