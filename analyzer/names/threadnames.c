@@ -12,6 +12,7 @@
 #include "threadnames.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,6 +174,49 @@ static void count_votes(struct naming *naming)
 	}
 }
 
+/* --- numbers --- */
+
+/* String id of the name with `#` for the number at its end; 0 = it has none. */
+static uint32_t name_of_many(struct recording *recording, uint32_t name)
+{
+	const char *text = recording->strings[name];
+	size_t bytes = strlen(text), stem = bytes;
+	char many[TEXT_BYTES_MAX];
+
+	while (stem > 0 && text[stem - 1] >= '0' && text[stem - 1] <= '9')
+		stem--;
+	if (stem == 0 || stem == bytes || stem + 2 > sizeof(many))
+		return 0;
+	snprintf(many, sizeof(many), "%.*s#", (int)stem, text);
+	return recording_intern(recording, many);
+}
+
+/* Of threads that are named after themselves: those of a pool differ by a number only. */
+static void leave_out_numbers(struct naming *naming)
+{
+	struct recording *recording = naming->recording;
+	uint32_t *of_thread = memory_new(recording->thread_count, sizeof(*of_thread)), *first;
+	bool *are_many;
+
+	for (size_t i = 0; i < recording->thread_count; i++)
+		if (naming->names[i] && naming->names[i] == recording->threads[i].name)
+			of_thread[i] = name_of_many(recording, naming->names[i]);
+	first = memory_new(recording->string_count, sizeof(*first));
+	are_many = memory_new(recording->string_count, sizeof(*are_many));
+	for (size_t i = 0; i < recording->thread_count; i++) {
+		uint32_t many = of_thread[i];
+
+		are_many[many] |= first[many] && first[many] != naming->names[i];
+		first[many] = naming->names[i];
+	}
+	for (size_t i = 0; i < recording->thread_count; i++)
+		if (of_thread[i] && are_many[of_thread[i]])
+			naming->names[i] = of_thread[i];
+	free(of_thread);
+	free(first);
+	free(are_many);
+}
+
 uint32_t *thread_names_find(struct recording *recording, struct callers *callers)
 {
 	struct naming naming = {
@@ -194,6 +238,7 @@ uint32_t *thread_names_find(struct recording *recording, struct callers *callers
 					 thread_names_itself(recording, thread)))
 			naming.names[i] = thread->name;
 	}
+	leave_out_numbers(&naming);
 	free(naming.of_stack);
 	free(naming.is_nameless);
 	free(naming.votes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of threads: the start routine's, else that of the function that most of their stacks begin
- * with, else their own.
+ * with, else their own. Own names that differ by a number at the end become one: `worker-#`.
  */
 #ifndef WCPROF_THREADNAMES_H
 #define WCPROF_THREADNAMES_H

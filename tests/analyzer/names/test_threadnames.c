@@ -93,6 +93,11 @@ START_TEST(most_stacks_tell)
 		/* 4 */ { { CLOSURE, CLEANUP, CLOSURE }, "eater", "eater" },
 		/* 5 */ { { CLOSURE, CLEANUP, CLOSURE }, "app", "app::main::{{closure}}" },
 		/* 6 */ { { 0 }, "eater", "eater" },
+		/* 7 */ { { 0 }, "Thread-0", "Thread-#" },
+		/* 8 */ { { 0 }, "Thread-11", "Thread-#" },
+		/* 9 */ { { WORK }, "Thread-2", "work" },
+		/* 10 */ { { 0 }, "flusher7", "flusher7" },
+		/* 11 */ { { 0 }, "flusher7", "flusher7" },
 	};
 	struct named of = { 0 };
 	uint32_t threads[sizeof(rows) / sizeof(rows[0])];
