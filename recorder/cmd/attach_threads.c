@@ -53,19 +53,20 @@ bool attach_thread_set(pid_t tid, const struct user_regs_struct *registers)
 	return ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &part) == 0;
 }
 
-/* Whether it is about to make a system call; then it is before the instruction again. A call that
- * has ended looks the same where the kernel does not know it: it may be made again. */
-static bool step_back(pid_t tid)
+/* Whether it is about to make a system call, or has made one that the kernel does not know. */
+static bool is_at_call(pid_t tid, struct user_regs_struct *registers)
 {
-	struct user_regs_struct registers;
+	return attach_thread_get(tid, registers) && (long)registers->orig_rax >= 0 &&
+	       (long)registers->rax == -ENOSYS;
+}
 
-	if (!attach_thread_get(tid, &registers) || (long)registers.orig_rax < 0 ||
-	    (long)registers.rax != -ENOSYS)
-		return false;
-	registers.rax = registers.orig_rax;
-	registers.orig_rax = UINT64_MAX;
-	registers.rip -= SYSCALL_BYTES;
-	return attach_thread_set(tid, &registers);
+/* It is before the instruction again. */
+static bool step_back(pid_t tid, struct user_regs_struct *registers)
+{
+	registers->rax = registers->orig_rax;
+	registers->orig_rax = UINT64_MAX;
+	registers->rip -= SYSCALL_BYTES;
+	return attach_thread_set(tid, registers);
 }
 
 /* --- The list --------------------------------------------------------------------------------- */
@@ -192,10 +193,25 @@ static bool on_event(struct attach_threads *threads, struct attach_thread *threa
 	return false;
 }
 
+/* Once for each call: a thread that went on makes it, and stops once more as it has ended. */
+static bool is_held_at_call(const struct attach_threads *threads, struct attach_thread *thread)
+{
+	struct user_regs_struct registers;
+	enum attach_call_state before = thread->call;
+
+	if (!threads->is_watching || !thread->is_watched)
+		return false;
+	if (before == ATTACH_CALL_MADE)
+		thread->call = ATTACH_CALL_NONE;
+	else if (is_at_call(thread->tid, &registers))
+		thread->call = before == ATTACH_CALL_NONE ? ATTACH_CALL_SEEN : ATTACH_CALL_MADE;
+	return before == ATTACH_CALL_NONE && thread->call == ATTACH_CALL_SEEN &&
+	       step_back(thread->tid, &registers);
+}
+
 static bool on_syscall(struct attach_threads *threads, struct attach_thread *thread)
 {
-	if (thread->tid == threads->caller ||
-	    (threads->is_watching && thread->is_watched && step_back(thread->tid)))
+	if (thread->tid == threads->caller || is_held_at_call(threads, thread))
 		return hold(thread);
 	resume(threads, thread, 0);
 	return false;

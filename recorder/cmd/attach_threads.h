@@ -17,12 +17,16 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
+/* Of a thread that is watched: it has been held before a system call, and is inside of that. */
+enum attach_call_state { ATTACH_CALL_NONE, ATTACH_CALL_SEEN, ATTACH_CALL_MADE };
+
 struct attach_thread {
 	pid_t tid;
 	bool is_asked;     /* to stop where it is */
 	bool is_watched;   /* stops at its system calls */
 	bool is_held;      /* stopped, and left so */
 	uint64_t switches; /* as of the last look at it; 0: there was none */
+	enum attach_call_state call;
 };
 
 struct attach_threads {
@@ -46,8 +50,8 @@ int attach_threads_seize(struct attach_threads *threads, pid_t pid, int end);
 void attach_threads_watch(struct attach_threads *threads, struct attach_thread *thread);
 /*
  * Lets everything happen that is no matter of ours, for at most so long. A watched thread that is
- * about to make a system call is held before the instruction. NULL: there is none, or the process
- * is gone, or the wait was ended.
+ * about to make a system call is held before the instruction, once for each call. NULL: there is
+ * none, or the process is gone, or the wait was ended.
  */
 struct attach_thread *attach_threads_wait(struct attach_threads *threads, int timeout_ms);
 /* If it is held; else NULL. */
