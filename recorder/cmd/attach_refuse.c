@@ -14,6 +14,7 @@
 
 #include "advice.h"
 #include "attach.h"
+#include "attach_symbols.h"
 #include "executable.h"
 #include "procfs.h"
 
@@ -127,7 +128,55 @@ static bool fits_state(pid_t pid, char error[ATTACH_ERROR_BYTES])
 	return true;
 }
 
+static bool exports_check(pid_t pid, int memory, const char *file)
+{
+	struct attach_symbols symbols;
+	bool does;
+
+	if (attach_symbols_read(&symbols, pid, memory, file) != 0)
+		return false;
+	does = attach_symbols_address(&symbols, "__lsan_do_leak_check") != 0;
+	attach_symbols_free(&symbols);
+	return does;
+}
+
+static bool has_check(pid_t pid)
+{
+	static const char *const runtimes[] = { "libasan.", "liblsan.", "libclang_rt.asan" };
+	char path[64], program[256];
+	bool has = false;
+	int memory;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	memory = open(path, O_RDONLY | O_CLOEXEC);
+	if (memory < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
+		has = has || exports_check(pid, memory, runtimes[i]);
+	procfs_executable(pid, program, sizeof(program));
+	has = has || (program[0] && exports_check(pid, memory, program));
+	close(memory);
+	return has;
+}
+
+static bool turns_off(const char *line, const char *word)
+{
+	return (strncmp(line, "ASAN_OPTIONS=", 13) == 0 ||
+		strncmp(line, "LSAN_OPTIONS=", 13) == 0) &&
+	       strstr(line, word);
+}
+
+/* A sanitizer's check traces all threads. If it cannot, the program ends with an error. */
+static bool may_exit(pid_t pid, char error[ATTACH_ERROR_BYTES])
+{
+	if (!has_check(pid) || procfs_any_line(pid, "environ", '\0', turns_off, "detect_leaks=0"))
+		return true;
+	return refuse(error, "it looks for leaks as it exits (LeakSanitizer), which fails while it "
+			     "is traced; not with ASAN_OPTIONS=detect_leaks=0 in its environment");
+}
+
 bool attach_is_possible(pid_t pid, char error[ATTACH_ERROR_BYTES])
 {
-	return may_trace(pid, error) && fits_program(pid, error) && fits_state(pid, error);
+	return may_trace(pid, error) && fits_program(pid, error) && fits_state(pid, error) &&
+	       may_exit(pid, error);
 }
