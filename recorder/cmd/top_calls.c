@@ -41,14 +41,15 @@ static void add_own_values(struct top_calls *calls, const struct record *record)
 							     .type = field_value_type(record, i) });
 }
 
-void top_calls_add(struct top_calls *calls, const struct record *record)
+void top_calls_add(struct top_calls *calls, const struct record *record, uint32_t thread)
 {
 	if (record->type == RECORD_OP && record->what == KIND_OP_USER) {
 		calls->ring[calls->count++ % TOP_CALLS_MAX] =
 			(struct top_call){ .end_ns = record->end,
 					   .taken_ns = record->end - record->start,
 					   .op = record->id,
-					   .name = record->name };
+					   .name = record->name,
+					   .thread = thread };
 		add_own_values(calls, record);
 	} else if (record->type == RECORD_LINK && record->what == LINK_VALUE) {
 		add_value(calls, (struct top_value){ .op = record->parent,

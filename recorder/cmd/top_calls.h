@@ -22,6 +22,7 @@ struct top_call {
 	uint64_t taken_ns;
 	uint64_t op;
 	uint32_t name; /* string */
+	uint32_t thread;
 };
 
 /* A value of the call `op`. */
@@ -50,7 +51,8 @@ struct top_call_sum {
 /* False: there is no memory. */
 bool top_calls_begin(struct top_calls *);
 void top_calls_end(struct top_calls *);
-void top_calls_add(struct top_calls *, const struct record *);
+/* By a thread. */
+void top_calls_add(struct top_calls *, const struct record *, uint32_t thread);
 /* Of those that ended since then, those that took the most time in all first; the caller frees the
  * list. */
 struct top_call_sum *top_calls_list(const struct top_calls *, uint64_t since_ns, size_t *count);

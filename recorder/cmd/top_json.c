@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "client.h"
+#include "probe_code.h"
 #include "top_view.h"
 #include "visible.h"
 
@@ -196,6 +197,48 @@ static void put_calls(const struct top_state *state, size_t most)
 	free(sums);
 }
 
+static void put_range(const struct top_state *state, const char *key, uint32_t type,
+		      const struct top_range *range)
+{
+	char text[TOP_LABEL_BYTES];
+
+	printf(",\"%s\":{\"count\":%zu", key, range->count);
+	if (!range->count) {
+		putchar('}');
+	} else if (type == PROBE_STRING) {
+		top_labels_string(state->labels, (uint32_t)range->median, text, sizeof(text));
+		printf(",\"most_frequent\":%s,\"frequent_count\":%zu}", visible_json(text),
+		       range->frequent_count);
+	} else if (type == PROBE_SIGNED) {
+		printf(",\"median\":%" PRId64 ",\"least\":%" PRId64 ",\"most\":%" PRId64 "}",
+		       (int64_t)range->median, (int64_t)range->least, (int64_t)range->most);
+	} else {
+		printf(",\"median\":%" PRIu64 ",\"least\":%" PRIu64 ",\"most\":%" PRIu64 "}",
+		       range->median, range->least, range->most);
+	}
+}
+
+static void put_values(const struct top_state *state, size_t most)
+{
+	struct top_value_rows rows;
+
+	top_values_build(&rows, &state->sums->calls, &state->sums->requests,
+			 top_view_since_ns(state->sums, state->view, state->now_ns));
+	printf(",\"values\":[");
+	for (size_t i = 0; i < rows.count && i < most; i++) {
+		char label[2 * TOP_LABEL_BYTES];
+
+		(void)top_value_label(state, &rows.rows[i], label);
+		printf("%s{\"value\":%s,\"slow_are\":\"%s\"", i ? "," : "", visible_json(label),
+		       rows.is_of_requests ? "requests" : "calls");
+		put_range(state, "slow", rows.rows[i].type, &rows.rows[i].slow);
+		put_range(state, "others", rows.rows[i].type, &rows.rows[i].usual);
+		putchar('}');
+	}
+	putchar(']');
+	top_values_free(&rows);
+}
+
 static void put_whatif(const struct top_state *state)
 {
 	const struct top_whatif *whatif = state->whatif;
@@ -263,6 +306,7 @@ void top_view_json(const struct top_state *state, size_t rows)
 	put_threads(state);
 	put_stacks(state, rows);
 	put_calls(state, rows);
+	put_values(state, rows);
 	if (state->is_whatif_wanted)
 		put_whatif(state);
 	puts("}");

@@ -305,7 +305,7 @@ void top_sums_add(struct top_sums *sums, const struct record *record, const stru
 		sample_add(sums, record, entry_of(&sums->threads, record->name, 0, 0));
 	else if (record->type == RECORD_OP || record->type == RECORD_WAIT)
 		call_add(sums, record, names);
-	top_calls_add(&sums->calls, record);
+	top_calls_add(&sums->calls, record, thread_of(record));
 }
 
 void top_sums_tick(struct top_sums *sums, uint64_t now_ns)

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client.h"
-#include "probe_code.h"
 #include "top_view.h"
 #include "visible.h"
 
@@ -107,8 +105,7 @@ struct top_class *top_classes_of(const struct top_state *state, size_t *count)
 	return classes;
 }
 
-/* Columns for names: the numbers have the others. */
-static int name_width(const struct top_state *state)
+int top_name_width(const struct top_state *state)
 {
 	enum { NUMBERS = 50, LEAST = 20, MOST = 100 };
 	int columns = (int)state->columns - NUMBERS;
@@ -121,7 +118,7 @@ void top_table_classes(const struct top_state *state, size_t most, struct top_li
 	double seconds = top_view_seconds(state->sums, state->view, state->now_ns);
 	size_t count, shown = 0;
 	struct top_class *classes = top_classes_of(state, &count);
-	int wide = name_width(state);
+	int wide = top_name_width(state);
 
 	top_line_add(lines, TOP_HEADING, "%-*s %-6s %8s %10s %10s %10s", wide, "CLASS", "KIND",
 		     "PER S", "TIME/S", "MEAN", "MAX");
@@ -310,133 +307,4 @@ void top_table_whatif(const struct top_state *state, size_t most, struct top_lin
 		top_line_add(lines, TOP_PLAIN, "%.*s", (int)length, text);
 		text += length + (text[length] == '\n');
 	}
-}
-
-/* --- probes --- */
-
-static void value_text(const struct top_state *state, const struct top_value *value, char *to,
-		       size_t size)
-{
-	char name[TOP_LABEL_BYTES / 2], text[TOP_LABEL_BYTES / 2];
-
-	top_labels_string(state->labels, value->name, name, sizeof(name));
-	if (value->type == PROBE_STRING) {
-		top_labels_string(state->labels, (uint32_t)value->bits, text, sizeof(text));
-		snprintf(to, size, "%s=\"%s\"", name, text);
-	} else if (value->type == PROBE_SIGNED) {
-		snprintf(to, size, "%s=%" PRId64, name, (int64_t)value->bits);
-	} else {
-		snprintf(to, size,
-			 value->type == PROBE_HEXADECIMAL ? "%s=%#" PRIx64 : "%s=%" PRIu64, name,
-			 value->bits);
-	}
-}
-
-void top_values_text(const struct top_state *state, uint64_t op, char *to, size_t size)
-{
-	enum { VALUES_MAX = 8 };
-	struct top_value values[VALUES_MAX];
-	size_t count = top_calls_values(&state->sums->calls, op, values, VALUES_MAX);
-	size_t used = 0;
-
-	to[0] = '\0';
-	for (size_t i = 0; i < count && used < size; i++) {
-		char text[2 * TOP_LABEL_BYTES];
-
-		value_text(state, &values[i], text, sizeof(text));
-		used += (size_t)snprintf(to + used, size - used, "%s%s", i ? " " : "", text);
-	}
-}
-
-/* Of a probe that was not called in the window: that it is there, and what was left out. */
-static void quiet_probe(const struct top_state *state, const char *probe,
-			const struct top_call_sum *sums, size_t count, struct top_lines *lines)
-{
-	char name[TOP_LABEL_BYTES] = "", called[TOP_LABEL_BYTES];
-	uint64_t calls = 0, brief = 0, unmet = 0;
-
-	(void)client_string(probe, "name", name, sizeof(name));
-	(void)client_number(probe, "calls", &calls);
-	(void)client_number(probe, "brief", &brief);
-	(void)client_number(probe, "unmet", &unmet);
-	for (size_t i = 0; i < count; i++) {
-		top_labels_string(state->labels, sums[i].name, called, sizeof(called));
-		if (strcmp(called, name) == 0)
-			return;
-	}
-	if (top_is_wanted(state, name))
-		top_line_add(lines, TOP_PLAIN,
-			     "%s: none in the window; %" PRIu64 " calls before, %" PRIu64
-			     " of them too short and %" PRIu64 " not as the condition says",
-			     visible(name), calls, brief, unmet);
-}
-
-static void quiet_probes(const struct top_state *state, const struct top_call_sum *sums,
-			 size_t count, struct top_lines *lines)
-{
-	const char *at = state->probes ? client_array(state->probes, "probes") : NULL;
-	char *probe;
-
-	at = at ? at + 1 : NULL;
-	while (at && (probe = client_next(&at))) {
-		quiet_probe(state, probe, sums, count, lines);
-		free(probe);
-	}
-}
-
-/* Narrower lines have the values rather than all percentiles. */
-enum { WIDE_CALL_COLUMNS = 110 };
-
-static int call_name_width(const struct top_state *state)
-{
-	return name_width(state) / 2 + 10;
-}
-
-static void call_line(const struct top_state *state, const struct top_call_sum *sum,
-		      const char *name, double seconds, struct top_lines *lines)
-{
-	char values[TOP_LINE_BYTES / 2], middle[32] = "", rate[16], p50[16], p95[16], p99[16],
-					 max[16];
-	int wide = call_name_width(state);
-
-	if (state->columns >= WIDE_CALL_COLUMNS)
-		snprintf(middle, sizeof(middle), " %9s %9s",
-			 top_time_text((double)sum->p50_ns, p50),
-			 top_time_text((double)sum->p95_ns, p95));
-	top_values_text(state, sum->slowest, values, sizeof(values));
-	top_line_add(lines, TOP_PLAIN, "%-*.*s %8s%s %9s %9s %s", wide, wide, name,
-		     top_rate_text((double)sum->count / seconds, rate), middle,
-		     top_time_text((double)sum->p99_ns, p99),
-		     top_time_text((double)sum->most_ns, max), values);
-}
-
-void top_table_probes(const struct top_state *state, size_t most, struct top_lines *lines)
-{
-	double seconds = top_view_seconds(state->sums, state->view, state->now_ns);
-	size_t count, shown = 0, before = lines->count;
-	struct top_call_sum *sums =
-		top_calls_list(&state->sums->calls,
-			       top_view_since_ns(state->sums, state->view, state->now_ns), &count);
-	bool is_wide = state->columns >= WIDE_CALL_COLUMNS;
-	int wide = call_name_width(state);
-
-	top_line_add(lines, TOP_HEADING, "%-*s %8s%s %9s %9s %s", wide, "CALL", "PER S",
-		     is_wide ? "       P50       P95" : "", "P99", "MAX", "VALUES OF THE SLOWEST");
-	for (size_t i = 0; sums && i < count && shown < most; i++) {
-		char name[TOP_LABEL_BYTES];
-
-		top_labels_string(state->labels, sums[i].name, name, sizeof(name));
-		if (!top_is_wanted(state, name))
-			continue;
-		shown++;
-		call_line(state, &sums[i], name, seconds, lines);
-	}
-	if (sums)
-		quiet_probes(state, sums, count, lines);
-	if (lines->count == before + 1)
-		top_line_add(
-			lines, TOP_PLAIN,
-			"no probes: p asks for a function, as parse_query(len, text:str) if len > "
-			"100");
-	free(sums);
 }

@@ -8,6 +8,7 @@
 #include "top_control.h"
 #include "top_cpu.h"
 #include "top_labels.h"
+#include "top_values.h"
 #include "top_whatif.h"
 
 enum top_kind {
@@ -113,10 +114,17 @@ void top_table_classes(const struct top_state *, size_t rows, struct top_lines *
 void top_table_locks(const struct top_state *, size_t rows, struct top_lines *);
 void top_table_requests(const struct top_state *, size_t rows, struct top_lines *);
 void top_table_threads(const struct top_state *, size_t rows, struct top_lines *);
-void top_table_probes(const struct top_state *, size_t rows, struct top_lines *);
 void top_table_whatif(const struct top_state *, size_t rows, struct top_lines *);
+/* Columns for names: the numbers have the others. */
+int top_name_width(const struct top_state *);
+
+/* top_callview.c */
+void top_table_probes(const struct top_state *, size_t rows, struct top_lines *);
 /* "n=3 name=\"x\"": of a call, as far as they are known. */
 void top_values_text(const struct top_state *, uint64_t op, char *to, size_t size);
+/* "parse(len)"; whether the filter lets it through. */
+bool top_value_label(const struct top_state *, const struct top_value_row *,
+		     char label[2 * TOP_LABEL_BYTES]);
 
 /* top_flames.c */
 void top_table_icicle(const struct top_state *, size_t rows, struct top_lines *);
