@@ -305,6 +305,9 @@ static bool load(struct attach *attach)
 	if (attach_symbols_read(&attach->libc, pid, attach->threads.memory, "libc.so.6") ||
 	    !attach_call_prepare(&attach->call, &attach->threads, &attach->libc))
 		return fail(attach, "its libc cannot be read");
+	/* It may have begun just now, and mapped that since the last look. */
+	if (!attach_may_exit(pid, attach->error))
+		return false;
 	attach->stack = attach_stack_open(pid, attach->threads.memory);
 	if (!attach->stack)
 		return fail(attach, "its files cannot be read");

@@ -14,6 +14,8 @@ enum { ATTACH_ERROR_BYTES = 512 };
 /* Whether it can be done, by what /proc tells: nothing is touched. False: `error` says why not, as
  * a sentence's end. */
 bool attach_is_possible(pid_t pid, char error[ATTACH_ERROR_BYTES]);
+/* The part of it that is for a process as it exits, by what is mapped yet. */
+bool attach_may_exit(pid_t pid, char error[ATTACH_ERROR_BYTES]);
 /* Whether the process finds the library at the path that it has here. Else it gets a copy. */
 bool attach_sees_library(pid_t pid);
 /*

@@ -167,7 +167,7 @@ static bool turns_off(const char *line, const char *word)
 }
 
 /* A sanitizer's check traces all threads. If it cannot, the program ends with an error. */
-static bool may_exit(pid_t pid, char error[ATTACH_ERROR_BYTES])
+bool attach_may_exit(pid_t pid, char error[ATTACH_ERROR_BYTES])
 {
 	if (!has_check(pid) || procfs_any_line(pid, "environ", '\0', turns_off, "detect_leaks=0"))
 		return true;
@@ -178,5 +178,5 @@ static bool may_exit(pid_t pid, char error[ATTACH_ERROR_BYTES])
 bool attach_is_possible(pid_t pid, char error[ATTACH_ERROR_BYTES])
 {
 	return may_trace(pid, error) && fits_program(pid, error) && fits_state(pid, error) &&
-	       may_exit(pid, error);
+	       attach_may_exit(pid, error);
 }
