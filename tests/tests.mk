@@ -97,7 +97,7 @@ conformance: tests-built ## programs of other projects behave the same, off and 
 	@B=$(B) tests/conformance/conformance.py $(CONFORMANCE_ARGS)
 moments: tests-built ## dumps at 25,000 moments of a program keep what the format promises (about 10 minutes)
 	@MOMENTS=20000 B=$(B) tests/safety/test_moments
-attach-soak: tests-built ## attaches to 12 busy programs and leaves them, ATTACH_CYCLES (500) times each, or ATTACH_SECONDS
+attach-soak: tests-built ## attaches to 12 busy programs and leaves them, ATTACH_CYCLES (500) times or ATTACH_SECONDS
 	@B=$(B) tests/attach/soak
 attach-kills: tests-built ## kills wcprof attach at random moments, ATTACH_KILLS (60) times at each of 9 busy programs
 	@ATTACH_KILLS=$(or $(ATTACH_KILLS),60) B=$(B) tests/attach/kills

@@ -28,19 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void loops_turns_do(struct finding *finding, void (*act)(struct finding *, size_t, size_t))
-{
-	for (size_t i = 0; i < finding->flows->flow_count; i++)
-		finding->of_flow[i].turn = NO_INDEX;
-	for (size_t t = 0; t < finding->rec->thread_count; t++) {
-		size_t end = finding->first[t + 1];
-
-		for (size_t i = finding->first[t]; i < end; i = turn_end(finding, i, end))
-			if (finding->events[i].sort == EVENT_POLL)
-				act(finding, i, turn_end(finding, i, end));
-	}
-}
-
 /* --- the ends of loops --- */
 
 /* Which event of its thread it begins with, or comes before it: a poll has it behind. */

@@ -113,7 +113,8 @@ static inline uint32_t thread_of(const struct finding *finding, size_t event)
 	return finding->rec->ops[finding->events[event].op].thread;
 }
 
-/* Does that for each turn, with its poll and its end; no flow has been in a turn before. */
+/* loops_turns.c. Does that for each turn, with its poll and its end; no flow has been in a turn
+ * before. */
 void loops_turns_do(struct finding *, void (*)(struct finding *, size_t from, size_t to));
 
 /* loops_sources.c. Collects the events of threads that poll; finds the loops, their sources, and

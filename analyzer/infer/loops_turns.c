@@ -17,6 +17,19 @@
 #include "base/assumptions.h"
 #include "base/memory.h"
 
+void loops_turns_do(struct finding *finding, void (*act)(struct finding *, size_t, size_t))
+{
+	for (size_t i = 0; i < finding->flows->flow_count; i++)
+		finding->of_flow[i].turn = NO_INDEX;
+	for (size_t t = 0; t < finding->rec->thread_count; t++) {
+		size_t end = finding->first[t + 1];
+
+		for (size_t i = finding->first[t]; i < end; i = turn_end(finding, i, end))
+			if (finding->events[i].sort == EVENT_POLL)
+				act(finding, i, turn_end(finding, i, end));
+	}
+}
+
 uint32_t loops_visit_add(struct finding *finding, const struct visit *visit)
 {
 	struct loops *loops = finding->loops;

@@ -149,7 +149,7 @@ class AgentTest(ProgramTest):
 
     def start_agent(self, *before, **variables):
         with open(self.log, "ab") as log:
-            # Its analyses are of the idle class. Where CPUs are shared out by session, they have some in one of their own.
+            # Its analyses are of the idle class. Where CPUs are shared out by session, they get some in their own.
             agent = subprocess.Popen([*before, AGENT, "-c", self.path("conf")], stderr=log, start_new_session=True,
                                      env=dict(self.environment, **variables))
         self.addCleanup(agent.wait)

@@ -4,9 +4,9 @@
 /*
  * flood THREADS SECONDS FILE [LEAST]
  *
- * Each thread reads LEAST times, however long that takes. FILE gets "READS SLEEPS": calls of read() and nanosleep() that have returned. They count from
- * when all threads were there until none of them calls anything any more. Its other calls go past
- * libc.
+ * Each thread reads LEAST times, however long that takes. FILE gets "READS SLEEPS": calls of read()
+ * and nanosleep() that have returned. They count from when all threads were there until none of
+ * them calls anything any more. Its other calls go past libc.
  */
 #include <fcntl.h>
 #include <pthread.h>
