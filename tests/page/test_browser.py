@@ -76,13 +76,16 @@ class Shown(PageTest):
         widest = max(sum(part[1] for part in bar) for bar in bars)
         for bar, wall in zip(bars[-len(walls):], walls):
             self.assertAlmostEqual(sum(part[1] for part in bar), widest * wall / max(walls), delta=1)
+        self.keep("figures.png")
 
+    def test_marks_are_of_the_requests_that_are_judged(self):
+        _, path, report = self.page("--force", self.made())
+        self.show(path)
         judged = next(row for row in report["requests"] if row["is_judged"])
         marks = dict(self.browser.run("[...document.querySelectorAll('#requests [data-mark]')].map((mark) => "
                                       "[mark.dataset.mark, Number(mark.dataset.ns)])"))
         self.assertEqual([marks["p50"], marks["p99"], marks["max"]],
                          [judged["p50_ns"], judged["p99_ns"], judged["max_ns"]])
-        self.keep("figures.png")
 
     def test_an_unfinished_request_is_no_short_one(self):
         """Half of them are said to be unfinished, the longest one, too: the curve does not come to its top."""
