@@ -14,8 +14,8 @@
  * One progress op may be a bad one. So several are tried: the answer is the middle one, and its
  * error covers their spread.
  *
- * No class is worth more than the time in which some thread was in it. An answer beyond that is
- * none: the long ones of its ops matter more than others, as the last one of a round does.
+ * No class is worth more than the time in which some thread was in it. An answer is held to that:
+ * the long ones of its ops may matter more than others, as the last one of a round does.
  */
 #include "sensitivity.h"
 
@@ -40,7 +40,6 @@ enum {
 static const double NS_A_MS = 1e6; /* numbers of one size make better sums */
 static const double KEPT_STRETCHES = 0.97;
 static const double WORTH_LOOKING = 0.01; /* self time, of the makespan */
-static const double SURELY_ERRORS = 3;    /* more than a limit by so many is no chance */
 
 struct candidate {
 	uint32_t class;
@@ -364,8 +363,7 @@ static struct sensitivity_row answer_to(const struct looked *looked,
 					size_t count, size_t class)
 {
 	struct sensitivity_row row = middle_of(answers, count, class);
-	if (row.saved_ns - SURELY_ERRORS * row.error_ns > (double)busy_ns(looked, row.class))
-		row.error_ns = INFINITY;
+	row.saved_ns = fmin(row.saved_ns, (double)busy_ns(looked, row.class));
 	return row;
 }
 

@@ -95,13 +95,12 @@ static void ask_replay(struct variation_row *row, const struct analysis *analysi
 	}
 }
 
-/* Nothing is worth more than the run, and nothing makes it longer by taking less time, but for an
- * order that happens to be better. Stretches that say so by far differ in more than the class. */
+/* Nothing makes the run longer by taking less time, but for an order that happens to be better.
+ * Stretches that say so by far differ in more than the class. */
 static bool tells(const struct sensitivity_row *found, double makespan_ns)
 {
-	double known_ns = KNOWN_WITHIN * makespan_ns, chance_ns = ERRORS * found->error_ns;
-	return found->error_ns < known_ns && found->saved_ns + chance_ns > -known_ns &&
-	       found->saved_ns - chance_ns < makespan_ns + known_ns;
+	double known_ns = KNOWN_WITHIN * makespan_ns;
+	return found->error_ns < known_ns && found->saved_ns + ERRORS * found->error_ns > -known_ns;
 }
 
 static double apart_ns(const struct variation_row *row)
@@ -120,13 +119,11 @@ void variation_build(struct variation *variation, const struct analysis *analysi
 	variation->rows = memory_new(sensitivity->count, sizeof(*variation->rows));
 	for (size_t i = 0; i < sensitivity->count; i++) {
 		const struct sensitivity_row *found = &sensitivity->rows[i];
-		double makespan_ns = (double)analysis->actual_makespan_ns;
-		if (!tells(found, makespan_ns))
+		if (!tells(found, (double)analysis->actual_makespan_ns))
 			continue;
 		struct variation_row *row = &variation->rows[variation->row_count];
 		*row = (struct variation_row){ .class = found->class,
-					       .saved_ns =
-						       fmax(fmin(found->saved_ns, makespan_ns), 0),
+					       .saved_ns = fmax(found->saved_ns, 0),
 					       .error_ns = found->error_ns };
 		ask_replay(row, analysis, replayer);
 		row->apart_ns = apart_ns(row);
