@@ -35,6 +35,7 @@ static struct trial trial_in_way(struct trial trial, enum estimate_way way)
 	trial.is_fair = way == ESTIMATE_FAIR;
 	trial.keeps_timeouts = way == ESTIMATE_TIMEOUTS;
 	trial.takes_latest = way == ESTIMATE_LATEST;
+	trial.wakes_clients = way == ESTIMATE_WOKEN;
 	trial.shares_cpus = way == ESTIMATE_SHARING;
 	trial.crossing = way == ESTIMATE_FREE     ? CROSSING_FREE
 			 : way == ESTIMATE_DEAR   ? CROSSING_DEAR
@@ -50,6 +51,7 @@ static bool way_matters(const struct replayer *replayer, enum estimate_way way)
 		[ESTIMATE_FAIR] = replayer->has_locks,
 		[ESTIMATE_TIMEOUTS] = replayer->has_timeouts,
 		[ESTIMATE_LATEST] = replayer->feeds_pools,
+		[ESTIMATE_WOKEN] = replayer->has_rests,
 		[ESTIMATE_SHARING] = replayer->is_crowded,
 		[ESTIMATE_FREE] = replayer->may_cross,
 		[ESTIMATE_DEAR] = replayer->may_cross,

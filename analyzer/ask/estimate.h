@@ -9,6 +9,7 @@
  *   order      locks go to the thread that has waited longest
  *   timeouts   that passed do so again, though what they were for comes first then
  *   jobs       are taken last in, first out, where the pool puts them itself
+ *   rests      of the thread that all clients are make it as slow to be back, though they are short
  *   CPUs       are shared equally by all that could run
  *   crossing   waking a thread on another CPU costs nothing, or as much as it may, or the
  *              thread comes to the waker's CPU instead: of an answer about CPUs
@@ -53,6 +54,7 @@ enum estimate_way {
 	ESTIMATE_FAIR,
 	ESTIMATE_TIMEOUTS,
 	ESTIMATE_LATEST,
+	ESTIMATE_WOKEN,
 	ESTIMATE_SHARING,
 	ESTIMATE_FREE, /* crossings */
 	ESTIMATE_DEAR,

@@ -255,6 +255,7 @@ static struct doing send_of(const struct seeking *seeking, const struct served *
 	send.bytes = seeking->rec->extras[read->op].amount;
 	send.messages = seeking->rec->extras[read->op].messages;
 	send.connection = read->connection;
+	send.found_by = poll;
 	send.is_send = true;
 	return send;
 }

@@ -51,6 +51,7 @@ struct clients {
 	/* Of one thread: how long it worked, from the first answer to the last question. */
 	uint64_t busy_ns;
 	uint64_t asked_ns;
+	uint64_t back_ns;  /* the same: until it works for an answer, if it has rested for long */
 	uint64_t think_ns; /* of closed ones: from an answer to the next question, the median */
 	uint64_t table_ns; /* of open ones: from a question to the next; 0 = they vary */
 	uint64_t *due_ns;  /* by added op: of a send, the time at which it comes, awaited or not */

@@ -45,6 +45,7 @@ struct doing {
 	uint64_t bytes;
 	uint32_t messages; /* 0 = one, or a stream's bytes */
 	uint32_t op;       /* of the server: the first read, or the last write, or the accept */
+	uint32_t found_by; /* a send: the poll, NO_INDEX = none */
 	uint32_t connection;
 	bool is_send;
 	bool is_connect; /* instead; `op` accepts it then */
@@ -153,6 +154,17 @@ uint64_t clients_spread_ns(uint64_t *values_ns, size_t count);
  * came. Doings are connection by connection, in order. */
 void clients_time(struct clients *, const struct recording *, struct clients_wanted, struct doing *,
 		  size_t count);
+
+/* Pairs of questions of which the one with the later answer came first; and how many would have,
+ * had each client thought for itself. */
+struct overtakes {
+	double expected;
+	double seen;
+};
+
+/* clients_order.c. By the order within polls, where that tells. Doings are connection by
+ * connection, in order. */
+struct overtakes clients_turned(const struct recording *, const struct doing *, size_t count);
 
 /* clients_queue.c. Finds what is at the other end, from the time that they usually think. True: one
  * thread, whose sends have their times then, and its work. By a timetable sends are off by so much

@@ -11,11 +11,13 @@
  * Only questions that one thread of the server reads are compared, by the polls that found them. A
  * time to think of which only bounds are known is as close to the usual one as possible. The
  * longest and shortest ones count as others. So what all clients have in common is no evidence.
+ * Questions that one poll found may have an order, too (clients_order.c).
  *
  * That thread's work for a question begins when its answer is there, and the question before has
  * left. The usual work follows from polls up to which it was surely busy, or sent while the server
- * waited. It places the questions whose times are not known. A thread may keep a timetable instead,
- * if that explains the known ones better.
+ * waited. It places the questions whose times are not known. A thread that has rested is late, as
+ * its CPU sleeps: questions that come together take so much longer than their work. A thread may
+ * keep a timetable instead, if that explains the known ones better.
  *
  * One thread. n log n of questions.
  */
@@ -23,6 +25,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/assumptions.h"
 #include "base/bound.h"
 #include "base/censored.h"
 #include "base/memory.h"
@@ -38,7 +41,8 @@ static const double ONE_THREAD_MOST = 0.02, INDEPENDENT_LEAST = 0.5;
 enum {
 	ROUNDS_NEAR = 4,    /* of all connections: times to think come from within so many */
 	OUTSIDE_TENTHS = 1, /* of all times to think, at each end: these are not exchanged */
-	DRAWS_STEP = 7919   /* a prime number */
+	DRAWS_STEP = 7919,  /* a prime number */
+	RESTED_LEAST = 10   /* batches that the thread had rested before */
 };
 
 /* A question with an answer before, on the same connection. */
@@ -137,11 +141,6 @@ static uint64_t think_near(const struct row *row, size_t at, size_t *draw)
 	return row->asked[first + *draw % width].think_ns;
 }
 
-struct overtakes {
-	double expected;
-	double seen;
-};
-
 static struct overtakes overtakes_count(const struct row *row, uint64_t least_ns, uint64_t most_ns)
 {
 	struct found *found = memory_new(row->count, sizeof(*found));
@@ -172,6 +171,16 @@ static struct overtakes overtakes_count(const struct row *row, uint64_t least_ns
 	return overtakes;
 }
 
+static enum clients_end end_of(struct overtakes overtakes)
+{
+	if (overtakes.expected < OVERTAKES_LEAST)
+		return CLIENTS_END_UNKNOWN;
+	if (overtakes.seen < overtakes.expected * ONE_THREAD_MOST)
+		return CLIENTS_END_ONE_THREAD;
+	return overtakes.seen > overtakes.expected * INDEPENDENT_LEAST ? CLIENTS_END_INDEPENDENT
+								       : CLIENTS_END_UNKNOWN;
+}
+
 static enum clients_end end_find(const struct row *row)
 {
 	uint64_t *thinks_ns = memory_new(row->count, sizeof(*thinks_ns));
@@ -188,12 +197,7 @@ static enum clients_end end_find(const struct row *row)
 	struct overtakes overtakes = overtakes_count(row, least_ns, most_ns);
 
 	free(thinks_ns);
-	if (overtakes.expected < OVERTAKES_LEAST)
-		return CLIENTS_END_UNKNOWN;
-	if (overtakes.seen < overtakes.expected * ONE_THREAD_MOST)
-		return CLIENTS_END_ONE_THREAD;
-	return overtakes.seen > overtakes.expected * INDEPENDENT_LEAST ? CLIENTS_END_INDEPENDENT
-								       : CLIENTS_END_UNKNOWN;
+	return end_of(overtakes);
 }
 
 /* --- what its thread does --- */
@@ -212,16 +216,18 @@ static int compare_late(const void *left, const void *right)
 struct batch {
 	size_t first, end;
 	uint64_t answered_ns; /* the earliest answer before one of them */
-	bool is_known;        /* the server waited for one of them */
+	uint64_t late_ns;
+	bool is_known;   /* the server waited for one of them */
+	bool has_rested; /* the thread had no other question, after one that was known */
 };
 
 static struct batch batch_find(const struct row *by_late, size_t first)
 {
 	const struct asked *asked = by_late->asked;
-	struct batch batch = { first, first, UINT64_MAX, false };
+	uint64_t late_ns = asked[first].send->late_ns;
+	struct batch batch = { first, first, UINT64_MAX, late_ns, false, false };
 
-	for (; batch.end < by_late->count &&
-	       asked[batch.end].send->late_ns == asked[first].send->late_ns;
+	for (; batch.end < by_late->count && asked[batch.end].send->late_ns == late_ns;
 	     batch.end++) {
 		const struct doing *send = asked[batch.end].send;
 
@@ -232,43 +238,157 @@ static struct batch batch_find(const struct row *by_late, size_t first)
 	return batch;
 }
 
-/* The usual time for a question. The row is put in another order. */
-static uint64_t work_ns(struct row *row)
+struct batches {
+	struct batch *list;
+	size_t count;
+};
+
+/* The row is put in another order. */
+static struct batches batches_find(struct row *row)
 {
-	struct censored *works_ns = memory_new(row->count, sizeof(*works_ns));
+	struct batches batches = { memory_new(row->count, sizeof(*batches.list)), 0 };
 	uint64_t found_ns = 0;
 
 	qsort(row->asked, row->count, sizeof(*row->asked), compare_late);
-	for (struct batch batch = batch_find(row, 0), next; batch.first < row->count;
-	     batch = next) {
-		uint64_t late_ns = row->asked[batch.first].send->late_ns;
-		uint64_t since_ns = found_ns > batch.answered_ns ? found_ns : batch.answered_ns;
-		uint64_t each_ns = (late_ns - since_ns) / (batch.end - batch.first);
+	for (size_t first = 0; first < row->count;) {
+		struct batch batch = batch_find(row, first);
 
-		next = batch_find(row, batch.end);
-		/* it left none of those waiting that it had before the poll before */
-		bool may_rest = !batch.is_known && next.answered_ns > found_ns;
-
-		for (size_t i = batch.first; i < batch.end; i++)
-			works_ns[i] = (struct censored){ may_rest ? 0 : each_ns, each_ns };
-		found_ns = late_ns;
+		batch.has_rested = batch.is_known && batch.answered_ns > found_ns;
+		batches.list[batches.count++] = batch;
+		found_ns = batch.late_ns;
+		first = batch.end;
 	}
-	uint64_t usual_ns = censored_median(works_ns, row->count);
+	return batches;
+}
+
+static size_t size_of(const struct batch *batch)
+{
+	return batch->end - batch->first;
+}
+
+static uint64_t batch_ns(const struct batch *batch, uint64_t since_ns)
+{
+	since_ns = since_ns > batch->answered_ns ? since_ns : batch->answered_ns;
+	return batch->late_ns > since_ns ? batch->late_ns - since_ns : 0;
+}
+
+/* Batches for which the thread had rested, up to a size or beyond it. */
+struct rested {
+	uint64_t *took_ns;
+	size_t count;
+	size_t questions;
+};
+
+static struct rested rested_find(const struct batches *batches, size_t most, bool is_beyond)
+{
+	struct rested rested = { memory_new(batches->count, sizeof(*rested.took_ns)), 0, 0 };
+
+	for (const struct batch *batch = batches->list; batch < batches->list + batches->count;
+	     batch++) {
+		if (!batch->has_rested || (size_of(batch) > most) != is_beyond)
+			continue;
+		rested.took_ns[rested.count++] = batch_ns(batch, 0);
+		rested.questions += size_of(batch);
+	}
+	return rested;
+}
+
+static double rested_ns(const struct rested *rested)
+{
+	return (double)percentile_select(rested->took_ns, rested->count, rested->count / 2);
+}
+
+static double rested_size(const struct rested *rested)
+{
+	return (double)rested->questions / (double)rested->count;
+}
+
+/* How long it takes to be back: what the time of a batch has that does not grow with its size. The
+ * line goes through the medians of small batches and of large ones. 0 = that is not known. */
+static uint64_t back_find(const struct batches *batches)
+{
+	struct rested all = rested_find(batches, 0, true), small, large;
+	double ns = 0;
+
+	if (all.count < RESTED_LEAST) {
+		free(all.took_ns);
+		return 0;
+	}
+	small = rested_find(batches, (size_t)rested_size(&all), false);
+	large = rested_find(batches, (size_t)rested_size(&all), true);
+	if (small.count && large.count) {
+		double each_ns = (rested_ns(&large) - rested_ns(&small)) /
+				 (rested_size(&large) - rested_size(&small));
+
+		ns = rested_ns(&small) - fmax(each_ns, 0) * rested_size(&small);
+	}
+	free(all.took_ns);
+	free(small.took_ns);
+	free(large.took_ns);
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
+/* How the thread works. */
+struct working {
+	uint64_t back_ns;  /* after a long rest */
+	uint64_t usual_ns; /* for a question */
+};
+
+static uint64_t work_ns(const struct batches *batches, size_t question_count, uint64_t back_ns)
+{
+	struct censored *works_ns = memory_new(question_count, sizeof(*works_ns));
+	uint64_t found_ns = 0;
+
+	for (size_t b = 0; b < batches->count; b++) {
+		const struct batch *batch = &batches->list[b];
+		uint64_t ns = batch_ns(batch, found_ns), idle_ns = batch->has_rested ? back_ns : 0;
+		uint64_t each_ns = (ns > idle_ns ? ns - idle_ns : 0) / size_of(batch);
+		/* it left none of those waiting that it had before the poll before */
+		bool may_rest = !batch->is_known && b + 1 < batches->count &&
+				batch[1].answered_ns > found_ns;
+
+		for (size_t i = batch->first; i < batch->end; i++)
+			works_ns[i] = (struct censored){ may_rest ? 0 : each_ns, each_ns };
+		found_ns = batch->late_ns;
+	}
+	uint64_t usual_ns = censored_median(works_ns, question_count);
 
 	free(works_ns);
 	return usual_ns;
 }
 
-/* When it left, if the thread was free since then. */
-static uint64_t sent_ns(const struct doing *send, uint64_t since_ns, uint64_t usual_ns)
+/* The row is put in another order. */
+static struct working working_find(struct row *row)
 {
-	return clients_is_known(send)
-		       ? send->at_ns
-		       : clients_within(since_ns + usual_ns, send->early_ns, send->late_ns);
+	struct batches batches = batches_find(row);
+	struct working working = { .back_ns = back_find(&batches) };
+
+	working.usual_ns = work_ns(&batches, row->count, working.back_ns);
+	free(batches.list);
+	return working;
+}
+
+/* A question that the thread sees to next. */
+struct turn {
+	uint64_t since_ns; /* from then on it works for it */
+	uint64_t at_ns;    /* and sends it */
+};
+
+static struct turn turn_of(const struct doing *send, uint64_t left_ns,
+			   const struct working *working)
+{
+	bool has_rested = left_ns && send->answered_ns > left_ns + assume.deep_rest;
+	uint64_t since_ns = send->answered_ns + (has_rested ? working->back_ns : 0);
+	struct turn turn = { since_ns > left_ns ? since_ns : left_ns, send->at_ns };
+
+	if (!clients_is_known(send))
+		turn.at_ns = clients_within(turn.since_ns + working->usual_ns, send->early_ns,
+					    send->late_ns);
+	return turn;
 }
 
 /* By how much questions that the server waited for are off the usual time, on average. */
-static double off_ns(const struct row *row, uint64_t usual_ns)
+static double off_ns(const struct row *row, const struct working *working)
 {
 	uint64_t left_ns = 0;
 	double sum_ns = 0;
@@ -276,31 +396,32 @@ static double off_ns(const struct row *row, uint64_t usual_ns)
 
 	for (size_t i = 0; i < row->count; i++) {
 		const struct doing *send = row->asked[i].send;
-		uint64_t since_ns = send->answered_ns > left_ns ? send->answered_ns : left_ns;
-		uint64_t at_ns = sent_ns(send, since_ns, usual_ns);
+		struct turn turn = turn_of(send, left_ns, working);
 
 		if (send->is_exact) {
-			sum_ns += fabs((double)at_ns - (double)since_ns - (double)usual_ns);
+			sum_ns += fabs((double)turn.at_ns - (double)turn.since_ns -
+				       (double)working->usual_ns);
 			count++;
 		}
-		left_ns = at_ns > left_ns ? at_ns : left_ns;
+		left_ns = turn.at_ns > left_ns ? turn.at_ns : left_ns;
 	}
 	return count ? sum_ns / (double)count : 0;
 }
 
-static void work_time(struct clients *clients, struct row *row, uint64_t usual_ns)
+static void work_time(struct clients *clients, struct row *row, const struct working *working)
 {
 	uint64_t first_ns = row->asked[0].send->answered_ns, left_ns = 0;
 
+	clients->back_ns = working->back_ns;
 	for (size_t i = 0; i < row->count; i++) {
 		struct doing *send = row->asked[i].send;
-		uint64_t since_ns = send->answered_ns > left_ns ? send->answered_ns : left_ns;
+		struct turn turn = turn_of(send, left_ns, working);
 
-		send->at_ns = send->due_ns = sent_ns(send, since_ns, usual_ns);
+		send->at_ns = send->due_ns = turn.at_ns;
 		send->is_queued = true;
-		send->work_ns = send->at_ns > since_ns ? send->at_ns - since_ns : 0;
+		send->work_ns = turn.at_ns > turn.since_ns ? turn.at_ns - turn.since_ns : 0;
 		clients->busy_ns += send->work_ns;
-		left_ns = send->at_ns > left_ns ? send->at_ns : left_ns;
+		left_ns = turn.at_ns > left_ns ? turn.at_ns : left_ns;
 	}
 	clients->asked_ns = left_ns - first_ns;
 }
@@ -311,13 +432,15 @@ bool clients_queue(struct clients *clients, const struct recording *rec, struct 
 	struct row row = row_make(clients, rec, doings, count);
 
 	assert(!count || doings);
-	clients->end = end_find(&row);
+	clients->end = end_of(clients_turned(rec, doings, count));
+	if (clients->end != CLIENTS_END_ONE_THREAD) /* the server may have an order of its own */
+		clients->end = end_find(&row);
 	if (clients->end == CLIENTS_END_ONE_THREAD) {
-		uint64_t usual_ns = work_ns(&row);
+		struct working working = working_find(&row);
 
 		qsort(row.asked, row.count, sizeof(*row.asked), compare_answered);
-		if (off_ns(&row, usual_ns) < table_off_ns)
-			work_time(clients, &row, usual_ns);
+		if (off_ns(&row, &working) < table_off_ns)
+			work_time(clients, &row, &working);
 		else
 			clients->end = CLIENTS_END_UNKNOWN;
 	}

@@ -81,6 +81,9 @@ struct trial {
 	bool keeps_timeouts;
 	/* Pools that put jobs for themselves take what was put last; else what was put first. */
 	bool takes_latest;
+	/* The thread that all clients are takes as long to be back from a short rest as from a long
+	 * one. */
+	bool wakes_clients;
 	/* CPUs are shared equally by all that could run; else each has a queue of its own. */
 	bool shares_cpus;
 	enum crossing crossing;
@@ -105,6 +108,7 @@ struct replayer {
 	bool has_locks;                /* on is_fair; */
 	bool has_timeouts;             /* on keeps_timeouts; */
 	bool feeds_pools;              /* on takes_latest; */
+	bool has_rests;                /* on wakes_clients; */
 	bool is_crowded;               /* on shares_cpus: there are fewer CPUs than threads */
 	bool may_cross;                /* on crossing */
 	/* Trials of so many classes, given at once, cost less than one by one; 1 = they do not. */

@@ -72,7 +72,8 @@ struct circle {
 /* The thread that all clients are. */
 struct desk {
 	struct queue sleepers;
-	uint32_t client; /* that it works for, NO_INDEX = none */
+	uint32_t client;  /* that it works for, NO_INDEX = none */
+	uint64_t rest_ns; /* since when there is none, 0 = it has not worked yet */
 };
 
 /* A flow: bytes on their way. */
@@ -226,6 +227,7 @@ struct simulation {
 	bool is_fair;        /* a lock goes to the actor that has waited longest */
 	bool keeps_timeouts; /* no event cuts one short */
 	bool takes_latest;   /* pools that put jobs for themselves take what was put last */
+	bool wakes_clients;  /* their thread is as late after a short rest as after a long one */
 	bool has_queues;
 	struct crossing_cost crossing;
 	uint32_t jitter; /* lengths are off a little, as this number decides; 0 = they are not */

@@ -65,6 +65,7 @@ static void resources_clear(struct simulation *sim)
 		queue_clear(&sim->channels[i].writers);
 	}
 	sim->desk.client = NO_INDEX;
+	sim->desk.rest_ns = 0;
 	queue_clear(&sim->desk.sleepers);
 	for (size_t i = 0; i < script->recording->link_count; i++)
 		queue_clear(&sim->listeners[i]);

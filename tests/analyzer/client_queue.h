@@ -17,6 +17,8 @@ struct client_queue {
 	double serve_ms;  /* the server, for each, and for each twentieth */
 	double slow_ms;   /* so much longer */
 	double every_ms;  /* all ask so often, in turn, but each after its answer; 0: they do not */
+	double back_ms;   /* a thread that has rested takes so long to be back */
+	double rest_ms;   /* if it rested for longer than this */
 };
 
 /* How it went. */
@@ -77,6 +79,8 @@ static inline void queue_sketch(struct sketch *sketch, const struct client_queue
 						 (double)random_number(&state, 1000) / 1000;
 			double *free = queue->threads ? &free_ms[i % queue->threads] : NULL;
 
+			if (free && now_ms > *free + queue->rest_ms)
+				*free = now_ms + queue->back_ms;
 			sent_ms[i] = (free ? fmax(*free, now_ms) : now_ms) + each_ms;
 			run->busy_ms += free ? each_ms : 0;
 			if (free)

@@ -9,17 +9,18 @@ static const struct {
 	struct client_queue queue;
 	enum clients_end end;
 } rows[] = {
-	/* 0: the thread limits the load */ { { 1, 0.5, 5, 0.5, 0, 0 }, CLIENTS_END_ONE_THREAD },
-	/* 1 */ { { 1, 0.2, 2.2, 0.5, 0, 0 }, CLIENTS_END_ONE_THREAD },
+	/* 0: the thread limits the load */ { { 1, 0.5, 5, 0.5, 0, 0, 0, 0 },
+					      CLIENTS_END_ONE_THREAD },
+	/* 1 */ { { 1, 0.2, 2.2, 0.5, 0, 0, 0, 0 }, CLIENTS_END_ONE_THREAD },
 	/* 2: server and thread do about as much */
-	{ { 1, 0.5, 3, 1.5, 0, 0 }, CLIENTS_END_ONE_THREAD },
-	/* 3 */ { { 0, 1, 20, 0.5, 0, 0 }, CLIENTS_END_INDEPENDENT },
-	/* 4: a busy server */ { { 0, 1, 20, 1.2, 0, 0 }, CLIENTS_END_INDEPENDENT },
-	/* 5: all think as long */ { { 0, 10, 10, 0.5, 0, 0 }, CLIENTS_END_UNKNOWN },
-	/* 6: about as long */ { { 0, 10, 10.2, 0.5, 0, 0 }, CLIENTS_END_UNKNOWN },
+	{ { 1, 0.5, 3, 1.5, 0, 0, 0, 0 }, CLIENTS_END_ONE_THREAD },
+	/* 3 */ { { 0, 1, 20, 0.5, 0, 0, 0, 0 }, CLIENTS_END_INDEPENDENT },
+	/* 4: a busy server */ { { 0, 1, 20, 1.2, 0, 0, 0, 0 }, CLIENTS_END_INDEPENDENT },
+	/* 5: all think as long */ { { 0, 10, 10, 0.5, 0, 0, 0, 0 }, CLIENTS_END_UNKNOWN },
+	/* 6: about as long */ { { 0, 10, 10.2, 0.5, 0, 0, 0, 0 }, CLIENTS_END_UNKNOWN },
 	/* 7: two threads take turns, now and then not */
-	{ { 2, 1, 3, 0.3, 0, 0 }, CLIENTS_END_UNKNOWN },
-	/* 8: the server is always busy */ { { 1, 0.1, 0.2, 2, 0, 0 }, CLIENTS_END_UNKNOWN },
+	{ { 2, 1, 3, 0.3, 0, 0, 0, 0 }, CLIENTS_END_UNKNOWN },
+	/* 8: the server is always busy */ { { 1, 0.1, 0.2, 2, 0, 0, 0, 0 }, CLIENTS_END_UNKNOWN },
 };
 
 START_TEST(the_order_of_questions_shows_who_asks)
