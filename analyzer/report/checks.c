@@ -408,6 +408,7 @@ void checks_build(struct checks *checks, const struct analysis *analysis,
 	checks_variation(&checks->rows[CHECK_SENSITIVITY], analysis);
 	checks_order(&checks->rows[CHECK_ORDER], analysis);
 	checks_looks(&checks->rows[CHECK_LOOKS], analysis, replayer);
+	checks_idle(&checks->rows[CHECK_IDLE], analysis, replayer);
 	checks_enders(&checks->rows[CHECK_ENDERS], analysis, replayer);
 	checks_stops(&checks->rows[CHECK_STOPS], analysis);
 	checks_clock(&checks->rows[CHECK_CLOCK], analysis);

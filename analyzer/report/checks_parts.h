@@ -40,6 +40,10 @@ void checks_order(struct check *check, const struct analysis *analysis);
 void checks_looks(struct check *check, const struct analysis *analysis,
 		  const struct replayer *replayer);
 
+/* checks_idle.c */
+void checks_idle(struct check *check, const struct analysis *analysis,
+		 const struct replayer *replayer);
+
 /* checks_enders.c */
 void checks_enders(struct check *check, const struct analysis *analysis,
 		   const struct replayer *replayer);

@@ -26,6 +26,7 @@ static enum check_state judge(enum check_id id, const struct check *check, bool 
 {
 	if (check->state == CHECK_UNKNOWN || !(check->value > limits[id].failed_above))
 		return check->state;
+	may_withhold = may_withhold || id == CHECK_IDLE; /* no model has an answer then */
 	return may_withhold && check->value > limits[id].withheld_above ? CHECK_WITHHOLDS
 									: CHECK_FAILED;
 }

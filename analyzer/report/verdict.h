@@ -12,8 +12,8 @@
 
 /*
  * A check whose figure is above its limits fails, or withholds the answers; one that does not keeps
- * no line. `may_withhold`: failing is the worst that a check does, if false. `is_forced`: answers
- * are shown all the same.
+ * no line. `may_withhold`: failing is the worst that a check does, if false, but for an idle run.
+ * `is_forced`: answers are shown all the same.
  */
 void verdict_reach(struct checks *checks, bool may_withhold, bool is_forced);
 

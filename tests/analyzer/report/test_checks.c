@@ -410,8 +410,8 @@ START_TEST(what_is_wrong_fails_and_is_said)
 			bool never_ran = id == CHECK_PINNED || id == CHECK_SENSITIVITY ||
 					 id == CHECK_ORDER || id == CHECK_LOOKS ||
 					 id == CHECK_ENDERS || id == CHECK_STOPS ||
-					 id == CHECK_CLOCK || id == CHECK_GROUPS ||
-					 id == CHECK_UNRULY ||
+					 id == CHECK_IDLE || id == CHECK_CLOCK ||
+					 id == CHECK_GROUPS || id == CHECK_UNRULY ||
 					 (id == CHECK_LATENCY && rows[_i].trouble.are_locks) ||
 					 (id == CHECK_CPU && rows[_i].trouble.cpu_ms == 0);
 
