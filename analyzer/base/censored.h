@@ -16,7 +16,7 @@ struct censored {
 	uint64_t most;
 };
 
-/* One of the known values; 0 if there is none. Thread-safe. */
+/* A known value, or an upper bound; 0 of none. Thread-safe. */
 uint64_t censored_median(const struct censored *, size_t count);
 
 #endif
