@@ -20,9 +20,8 @@
  */
 #include "base/assumptions.h"
 #include "base/memory.h"
-#include "flows_parts.h"
+#include "flows_ends.h"
 #include "format.h"
-#include "recording/addresses.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -95,6 +94,7 @@ struct sides {
 	const struct recording *rec;
 	struct flow_names ends;
 	struct addresses names; /* of flows */
+	struct flow_ends endings;
 	struct side *list;
 	size_t count;
 	size_t capacity;
@@ -390,9 +390,32 @@ static bool is_on_one_axis(const struct recording *rec, const struct side *sides
 	return true;
 }
 
-static void flow_add(struct flows *flows, const struct recording *rec, struct side *sides,
-		     size_t count)
+static bool all_is_read(const struct side *sides, size_t count)
 {
+	uint64_t written = 0, received = 0;
+
+	for (size_t i = 0; i < count; i++)
+		*(sides[i].is_write ? &written : &received) += sides[i].amount;
+	return written == received;
+}
+
+static void end_add(struct flows *flows, const struct recording *rec, uint32_t flow,
+		    uint32_t closed, uint32_t found)
+{
+	flows->end_of[closed] = (uint32_t)flows->transfer_count;
+	flows->end_of[found] = (uint32_t)flows->transfer_count + 1;
+	flows->transfers[flows->transfer_count++] =
+		(struct transfer){ .bytes = 1, .flow = flow, .is_write = true };
+	flows->transfers[flows->transfer_count++] = (struct transfer){
+		.bytes = 1, .flow = flow, .first_ns = rec->ops[closed].start_ns
+	};
+}
+
+static void flow_add(struct flows *flows, const struct recording *rec,
+		     const struct flow_ends *endings, struct side *sides, size_t count)
+{
+	uint32_t closed, found;
+
 	assert(count > 0 && sides->flow < flows->flow_count);
 	struct flow *flow = &flows->flows[sides->flow];
 	bool is_stream = sides->unit == FLOW_BYTES;
@@ -419,6 +442,9 @@ static void flow_add(struct flows *flows, const struct recording *rec, struct si
 	flow->is_shared = can_be_shared(rec, sides) && !flow->is_given_back &&
 			  has_several_readers(rec, sides, count);
 	transfers_add(flows, rec, sides, whole);
+	if (is_stream && whole == count && !flow->initial && all_is_read(sides, count) &&
+	    flow_end_find(endings, rec, sides, count, &closed, &found))
+		end_add(flows, rec, sides->flow, closed, found);
 }
 
 void flows_build(struct flows *flows, const struct recording *rec)
@@ -433,17 +459,20 @@ void flows_build(struct flows *flows, const struct recording *rec)
 	sides_collect(&sides);
 	flows->flow_count = sides.names.count;
 	flows->flows = memory_new(sides.names.count, sizeof(*flows->flows));
-	flows->transfers = memory_new(sides.count, sizeof(*flows->transfers));
+	flow_ends_collect(&sides.endings, rec, &sides.ends, &sides.names);
+	flows->transfers = memory_new(sides.count + sides.endings.count, sizeof(*flows->transfers));
 	flows->transfer_of = memory_new(rec->op_count, sizeof(*flows->transfer_of));
 	flows->other_of = memory_new(rec->op_count, sizeof(*flows->other_of));
+	flows->end_of = memory_new(rec->op_count, sizeof(*flows->end_of));
 	for (size_t i = 0; i < rec->op_count; i++)
-		flows->transfer_of[i] = flows->other_of[i] = NO_INDEX;
+		flows->transfer_of[i] = flows->other_of[i] = flows->end_of[i] = NO_INDEX;
 	for (size_t from = 0, to; from < sides.count; from = to) {
 		for (to = from; to < sides.count && sides.list[to].flow == sides.list[from].flow;)
 			to++;
-		flow_add(flows, rec, sides.list + from, to - from);
+		flow_add(flows, rec, &sides.endings, sides.list + from, to - from);
 	}
 	free(sides.list);
+	flow_ends_free(&sides.endings);
 	flow_names_free(&sides.ends);
 	addresses_free(&sides.names);
 }
@@ -454,5 +483,6 @@ void flows_free(struct flows *flows)
 	free(flows->flows);
 	free(flows->transfer_of);
 	free(flows->other_of);
+	free(flows->end_of);
 	memset(flows, 0, sizeof(*flows));
 }

@@ -44,6 +44,9 @@ struct flows {
 	size_t flow_count;
 	uint32_t *transfer_of; /* by op index, NO_INDEX = not of a flow that is whole */
 	uint32_t *other_of;    /* the same, of the second descriptor of an op that has two */
+	/* By op: the end of a connection is one byte more. Closing it is a write of that, and
+	 * finding the end a read. */
+	uint32_t *end_of;
 };
 
 /* Of a descriptor's description: a pipe, with a name or without. */

@@ -13,7 +13,8 @@
  * asks for nothing: a write behind it is an answer to the question of its own socket.
  *
  * A loop may answer when a timer of its own has run: that visit comes so long after it has left the
- * connection.
+ * connection. Or it opens a connection then, in place of one that it has closed: that is a visit of
+ * the old one.
  *
  * Threads that read from the same source are one loop.
  *
@@ -177,11 +178,13 @@ void loops_build(struct loops *loops, const struct recording *rec, const struct 
 	finding.parent = memory_new(rec->thread_count, sizeof(*finding.parent));
 	finding.opener = memory_new(rec->string_count, sizeof(*finding.opener));
 	memset(finding.opener, 0xff, rec->string_count * sizeof(*finding.opener));
+	finding.source_of = memory_new(rec->string_count, sizeof(*finding.source_of));
+	memset(finding.source_of, 0xff, rec->string_count * sizeof(*finding.source_of));
 	finding.habits = memory_new(rec->thread_count, sizeof(*finding.habits));
 	for (uint32_t t = 0; t < rec->thread_count; t++) {
 		loops->end_visit[t] = loops->end_op[t] = NO_INDEX;
 		finding.parent[t] = t;
-		finding.habits[t].visited = NO_INDEX;
+		finding.habits[t].visited = finding.habits[t].first_ended = NO_INDEX;
 	}
 	finding.of_flow = memory_new(flows->flow_count, sizeof(*finding.of_flow));
 	for (size_t i = 0; i < flows->flow_count; i++)
@@ -199,6 +202,7 @@ void loops_build(struct loops *loops, const struct recording *rec, const struct 
 	free(finding.parent);
 	free(finding.habits);
 	free(finding.opener);
+	free(finding.source_of);
 	free(finding.is_of_event);
 	addresses_free(&finding.sites);
 	free(finding.pair_writes);

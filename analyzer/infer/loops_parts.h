@@ -26,8 +26,10 @@ struct loop_event {
 	uint32_t transfer; /* of a read or a write */
 	enum event_sort sort;
 	bool is_held; /* the thread has a lock: it is in the middle of something */
-	uint64_t
-		timer_ns; /* of a write at a timer's end: since its connection was left; 0 = none */
+	/* Of a write, or a connect, at a timer's end: since its connection was left; 0 = none. Of a
+	 * connect that is the connection before, a source. */
+	uint64_t timer_ns;
+	uint32_t before;
 };
 
 /* By flow, while loops are being found. */
@@ -40,12 +42,16 @@ struct loop_flow {
 	uint32_t own_writes; /* and its own source was read before, or none */
 	uint64_t left_ns;    /* when its loop last turned away from it; 0 = never */
 	bool is_polled;
+	uint32_t next_ended; /* flow: the next one that its loop closed; NO_INDEX = none */
+	bool is_ended;       /* closed so far, while timers are looked for */
 	bool is_visited;
 	bool is_barred; /* threads read it that do not poll, or that are a pool */
 };
 
 /* Of a thread. */
 struct habits {
+	uint32_t writes; /* in turns, to its connections; and such as are answers to their own */
+	uint32_t own_writes;
 	uint32_t prompt_count; /* answers before the next event of the turn */
 	uint32_t put_off_count;
 	bool puts_off;
@@ -56,6 +62,10 @@ struct habits {
 	uint32_t visited;     /* the flow of the last visit so far, NO_INDEX = none */
 	uint64_t checked_ns;  /* the end of its last poll so far: timers that were due then ran */
 	uint32_t timer_poll;  /* op: a poll that ended with a timer, if the thread has timers */
+	uint32_t timed_connects;
+	uint32_t prompt_connects; /* in a turn in which a connection was closed */
+	uint32_t first_ended; /* flow: closed, and no connection came after it; NO_INDEX = none */
+	uint32_t last_ended;
 };
 
 struct finding {
@@ -71,6 +81,7 @@ struct finding {
 	uint32_t *parent;       /* by thread: towards the one that stands for the loop */
 	struct habits *habits;  /* by thread */
 	uint32_t *opener;       /* by string: the source at which a socket was named first */
+	uint32_t *source_of;    /* by string: of a socket, NO_INDEX = none */
 	struct addresses sites; /* calls, by name and stack */
 	bool *is_of_event;      /* by site: it is called between two events of a turn */
 	size_t site_capacity;

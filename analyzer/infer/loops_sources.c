@@ -34,6 +34,8 @@ static uint32_t transfer_of(const struct flows *flows, uint32_t op)
 {
 	uint32_t own = flows->transfer_of[op], other = flows->other_of[op];
 
+	if (flows->end_of[op] != NO_INDEX)
+		return flows->end_of[op];
 	return own == NO_INDEX || (other != NO_INDEX && !flows->transfers[other].is_write) ? other
 											   : own;
 }
@@ -97,6 +99,16 @@ static struct loop_event event_at(const struct finding *finding, const struct mo
 	return event;
 }
 
+/* A signal that nobody waits for, and that puts nothing, as one when a lock is given back. */
+static bool is_idle_signal(const struct finding *finding, const struct moment *moment)
+{
+	if (moment_type(moment) != MOMENT_LINK)
+		return false;
+	const struct rec_link *link = &finding->rec->links[moment->index];
+	return link->kind == LINK_WAKE && !link->count &&
+	       !(link->from != NO_INDEX && finding->puts[link->from]);
+}
+
 static void events_of_thread(struct finding *finding, const struct timeline *timeline,
 			     size_t thread)
 {
@@ -108,7 +120,7 @@ static void events_of_thread(struct finding *finding, const struct timeline *tim
 		enum moment_type type = moment_type(moment);
 
 		if (type != MOMENT_OP_END && type != MOMENT_WAIT_END &&
-		    !is_lock_wait(finding->rec, moment)) {
+		    !is_lock_wait(finding->rec, moment) && !is_idle_signal(finding, moment)) {
 			struct loop_event event = event_at(finding, moment);
 
 			event.is_held = holds > 0;
@@ -292,6 +304,7 @@ static void own_sources_find(struct finding *finding)
 			uint32_t process = rec->threads[op->thread].process;
 			struct loop_flow *flow = flow_of(finding, event);
 			if (!writes && is_source(finding, flow)) {
+				finding->source_of[op->ident] = (uint32_t)(flow - finding->of_flow);
 				source[addresses_add(&sockets, process, op->ident)] =
 					(uint32_t)(flow - finding->of_flow);
 			} else if (writes) {
@@ -360,6 +373,30 @@ static void turn_pair(struct finding *finding, size_t from, size_t to)
 	}
 }
 
+/* A connection that was written to only once does not show whose answer that was. It is taken to be
+ * as most of its loop's are. */
+static void owners_guess(struct finding *finding)
+{
+	for (size_t i = 0; i < finding->flows->flow_count; i++) {
+		const struct loop_flow *flow = &finding->of_flow[i];
+
+		if (flow->own == NO_INDEX)
+			continue;
+		struct habits *habits = &finding->habits[finding->of_flow[flow->own].reader];
+		habits->writes += flow->writes;
+		habits->own_writes += flow->own_writes;
+	}
+	for (size_t i = 0; i < finding->flows->flow_count; i++) {
+		struct loop_flow *flow = &finding->of_flow[i];
+
+		if (flow->own == NO_INDEX || flow->owner != NO_INDEX || flow->writes > 1)
+			continue;
+		const struct habits *habits = &finding->habits[finding->of_flow[flow->own].reader];
+		if (2 * habits->own_writes > habits->writes)
+			flow->owner = flow->own;
+	}
+}
+
 static void owners_find(struct finding *finding)
 {
 	for (size_t i = 0; i < finding->flows->flow_count; i++) {
@@ -390,4 +427,5 @@ void loops_sources_find(struct finding *finding)
 	own_sources_find(finding);
 	loops_turns_do(finding, turn_pair);
 	owners_find(finding);
+	owners_guess(finding);
 }

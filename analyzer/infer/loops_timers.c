@@ -8,7 +8,10 @@
  * connection from which it has not read in this turn. The timer ran out between two turns: the last
  * one in which it was not due, and that of the write. It is taken to be as long as is usual.
  *
- * Such a loop must have no bell, which would explain these writes as well.
+ * A loop may open a connection in place of one that it has closed. It does so at once, or, if that
+ * is more often so, when a timer has run. The one that was closed first is followed first.
+ *
+ * A loop with timers must have no bell, which would explain these writes as well.
  *
  * One thread.
  */
@@ -18,6 +21,7 @@
 #include "base/percentile.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Possible times of a timer: from where its connection was left. */
 struct timed_write {
@@ -44,6 +48,68 @@ static void leave(struct finding *finding, struct habits *habits, uint64_t at_ns
 	habits->visited = NO_INDEX;
 }
 
+/* --- connections that are opened when a timer has run --- */
+
+static bool is_close(const struct finding *finding, const struct loop_event *event)
+{
+	return (event->sort == EVENT_CALL || event->sort == EVENT_TRANSFER) &&
+	       strncmp(finding->rec->strings[finding->rec->ops[event->op].name], "close", 5) == 0;
+}
+
+/* The source that the event closes; NO_INDEX = none, or one that is closed. */
+static uint32_t closed_by(const struct finding *finding, const struct loop_event *event)
+{
+	if (!is_close(finding, event))
+		return NO_INDEX;
+	uint32_t source = finding->source_of[finding->rec->ops[event->op].ident];
+
+	return source == NO_INDEX || finding->of_flow[source].is_ended ? NO_INDEX : source;
+}
+
+static void turn_count_connects(struct finding *finding, size_t from, size_t to)
+{
+	struct habits *habits = &finding->habits[thread_of(finding, from)];
+	bool is_timer = finding->rec->extras[finding->events[from].op].timer, closes = false;
+
+	for (size_t i = from + 1; i < to; i++) {
+		bool connects = finding->events[i].sort == EVENT_CONNECT;
+
+		closes = closes || is_close(finding, &finding->events[i]);
+		habits->timed_connects += connects && is_timer && !closes;
+		habits->prompt_connects += connects && closes;
+	}
+}
+
+static void ended_add(struct finding *finding, struct habits *habits, uint32_t source)
+{
+	struct loop_flow *flow = &finding->of_flow[source];
+
+	flow->is_ended = true;
+	flow->next_ended = NO_INDEX;
+	if (habits->first_ended == NO_INDEX)
+		habits->first_ended = source;
+	else
+		finding->of_flow[habits->last_ended].next_ended = source;
+	habits->last_ended = source;
+}
+
+/* In place of which connection the event opens one, by a timer; NO_INDEX = it does not. */
+static uint32_t connection_before(struct finding *finding, const struct loop_event *event,
+				  size_t from)
+{
+	struct habits *habits = &finding->habits[thread_of(finding, from)];
+	uint32_t source = habits->first_ended;
+
+	if (event->sort != EVENT_CONNECT || event->is_held || source == NO_INDEX ||
+	    habits->timed_connects <= habits->prompt_connects ||
+	    finding->of_flow[source].turn == from || !finding->of_flow[source].left_ns)
+		return NO_INDEX;
+	habits->first_ended = finding->of_flow[source].next_ended;
+	return source;
+}
+
+/* --- all that a timer lets go --- */
+
 static void turn_look_for_timers(struct finding *finding, size_t from, size_t to)
 {
 	const struct rec_op *ops = finding->rec->ops, *poll = &ops[finding->events[from].op];
@@ -55,17 +121,22 @@ static void turn_look_for_timers(struct finding *finding, size_t from, size_t to
 	leave(finding, habits, poll->start_ns);
 	for (size_t i = from + 1; i < to; i++) {
 		const struct loop_event *event = &finding->events[i];
-		uint32_t source = loops_source_of(finding, event);
+		uint32_t before = connection_before(finding, event, from);
+		uint32_t source = before == NO_INDEX ? loops_source_of(finding, event) : before;
+		uint32_t closed = closed_by(finding, event);
 		const struct rec_op *op = &ops[event->op];
 
+		if (closed != NO_INDEX)
+			ended_add(finding, habits, closed);
 		if (source == NO_INDEX)
 			continue;
+		finding->events[i].before = before;
 		struct loop_flow *flow = &finding->of_flow[source];
 		bool reads = is_read(finding, event);
 		uint64_t checked_ns = habits->checked_ns > flow->left_ns ? habits->checked_ns : 0;
 
 		if (source != habits->visited && !reads && flow->left_ns && flow->turn != from &&
-		    source == flow_of(finding, event)->own)
+		    (before != NO_INDEX || source == flow_of(finding, event)->own))
 			write_add(finding,
 				  &(const struct timed_write){
 					  .event = i,
@@ -117,6 +188,7 @@ void loops_timers_find(struct finding *finding)
 {
 	const struct timed_write *writes;
 
+	loops_turns_do(finding, turn_count_connects);
 	loops_turns_do(finding, turn_look_for_timers);
 	for (size_t t = 0; t < finding->rec->thread_count; t++)
 		finding->habits[t].visited = NO_INDEX;

@@ -44,7 +44,11 @@ uint32_t loops_visit_add(struct finding *finding, const struct visit *visit)
 
 uint32_t loops_source_of(const struct finding *finding, const struct loop_event *event)
 {
-	if (event->is_held || event->sort != EVENT_TRANSFER)
+	if (event->is_held)
+		return NO_INDEX;
+	if (event->sort == EVENT_CONNECT && event->timer_ns)
+		return event->before;
+	if (event->sort != EVENT_TRANSFER)
 		return NO_INDEX;
 	const struct loop_flow *flow = flow_of(finding, event);
 	if (is_read(finding, event))
@@ -99,13 +103,27 @@ static uint64_t found_ns(const struct finding *finding, size_t from, size_t to)
 /* The first event behind a poll that is for a source, or not known; `to` = there is none. */
 static size_t first_transfer(const struct finding *finding, size_t from, size_t to)
 {
-	for (from++; from < to && finding->events[from].sort != EVENT_TRANSFER;)
+	for (from++; from < to && finding->events[from].sort != EVENT_TRANSFER &&
+		     !finding->events[from].timer_ns;)
 		from++;
 	return from;
 }
 
-/* A poll is part of the visit after it, if it is known what ended it: data, a timer, or room to
- * write. */
+/* The poll at `from` found that a connection has come about. The last thing that the loop did for
+ * any was to begin one. */
+static bool is_connected(const struct finding *finding, size_t from)
+{
+	bool has_found = finding->rec->extras[finding->events[from].op].amount > 0;
+
+	for (size_t i = from; has_found && i-- > finding->first[thread_of(finding, from)] &&
+			      finding->events[i].sort != EVENT_TRANSFER;)
+		if (finding->events[i].sort == EVENT_CONNECT)
+			return true;
+	return false;
+}
+
+/* A poll is part of the visit after it, if it is known what ended it. That may be data, a timer,
+ * room to write, or a connection that has come about. */
 static bool poll_is_known(const struct finding *finding, size_t from, size_t to, uint64_t data_ns)
 {
 	size_t first = first_transfer(finding, from, to);
@@ -115,7 +133,7 @@ static bool poll_is_known(const struct finding *finding, size_t from, size_t to,
 	    loops_source_of(finding, &finding->events[first]) == NO_INDEX)
 		return false;
 	return data_ns != UINT64_MAX || finding->events[first].timer_ns ||
-	       poll->end_ns - poll->start_ns <= assume.copy;
+	       poll->end_ns - poll->start_ns <= assume.copy || is_connected(finding, from);
 }
 
 /* The visits of a turn that come first, and the last of them; up to the first one put off. */
@@ -242,7 +260,8 @@ void loops_habits_find(struct finding *finding)
 	loops_turns_do(finding, turn_check_work);
 }
 
-/* Nothing that is known came of a poll that did not wait. It goes on from there as it was. */
+/* Nothing that is known came of a poll that did not wait, or did so for a connection to come about.
+ * It goes on from there as it was. */
 static bool is_look(const struct finding *finding, size_t from, const struct turn_events *events)
 {
 	const struct rec_op *poll = &finding->rec->ops[finding->events[from].op];
@@ -251,7 +270,7 @@ static bool is_look(const struct finding *finding, size_t from, const struct tur
 		loops->visit_count && loops->visits[loops->visit_count - 1].sort == VISIT_TURN;
 
 	return events->last == SIZE_MAX && !is_in_turn &&
-	       poll->end_ns - poll->start_ns <= assume.copy;
+	       (poll->end_ns - poll->start_ns <= assume.copy || is_connected(finding, from));
 }
 
 static bool is_tick(const struct finding *finding, size_t from, size_t to)
@@ -383,9 +402,8 @@ void loops_turn_visit(struct finding *finding, size_t from, size_t to)
 		if (i == to)
 			break;
 		const struct loop_event *event = &finding->events[i];
-		bool is_event = visit.sort != VISIT_PUT_OFF;
-		uint32_t source = source_begun(finding, event,
-					       is_event && habits->puts_off ? NO_INDEX : current);
+		bool may_put_off = habits->puts_off && visit.sort != VISIT_PUT_OFF;
+		uint32_t source = source_begun(finding, event, may_put_off ? NO_INDEX : current);
 		size_t before = moved;
 
 		moved = event->sort == EVENT_TRANSFER ? i : moved;
@@ -411,6 +429,7 @@ void loops_turn_visit(struct finding *finding, size_t from, size_t to)
 		visit.flow = reads ? source : cause_of_write(finding, event, source);
 		habits->visited = visit.flow;
 		finding->of_flow[source].is_visited = true;
+		socket_note(finding, event, source);
 		visit.transfer = reads ? event->transfer : NO_INDEX;
 		visit.sort = sort_of(event, is_called, is_put_off);
 		visit.timer = habits->timer_poll;

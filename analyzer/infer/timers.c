@@ -307,7 +307,8 @@ static struct event *events_of_loops(const struct recording *recording, size_t *
 		    is_brief_look(recording, i))
 			continue;
 		bool writes = op->kind == KIND_IO &&
-			      flow_direction_of(recording->strings[op->name]) == FLOW_WRITE;
+			      (flow_direction_of(recording->strings[op->name]) == FLOW_WRITE ||
+			       strcmp(recording->strings[op->name], "connect") == 0);
 		if (op->kind == KIND_POLL || writes)
 			events[(*count)++] =
 				(struct event){ op->start_ns, op->thread, writes ? NO_INDEX : i };

@@ -250,6 +250,8 @@ void script_transfer_begins(struct compiler *compiler, uint32_t op)
 {
 	const struct flows *flows = &compiler->script->flows;
 	uint32_t own = flows->transfer_of[op], other = flows->other_of[op];
+
+	own = own == NO_INDEX ? flows->end_of[op] : own;
 	bool is_own_first = own == NO_INDEX || !flows->transfers[own].is_write;
 	bool has_waited = transfer_step(compiler, op, is_own_first ? own : other);
 

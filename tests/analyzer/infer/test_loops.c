@@ -11,7 +11,8 @@
  * A word each: pN polls and finds N, PN waits longer for that. i polls in vain, j until a timer has
  * run. rA and wA read from A and write to it, nA names its socket, cN calls from place N, u reads
  * from outside. All that is read was written while the poll before it lasted. Two threads take
- * turns in writing to Z. m puts work for these.
+ * turns in writing to Z. m puts work for these. xA reads and finds that the other end has closed A,
+ * zA closes it. hA connects it. s signals to nobody.
  *
  * Visits: eA an event of A, oA put off, dA when a timer has run. aA is an answer to it, mZ more
  * work behind Z, b a barrier. t is work once a turn, T a turn without such work, k a tick.
@@ -69,6 +70,19 @@ static const struct {
 	{ "p1 rA j wA p1 rA p1 rB wB wA p1 rB wB", "eA dA eA eB dA eB b" },
 	/* 20: a timer for one that it has not read from is not known */
 	{ "p1 rA j wB p1 rB wB p1 rA wA", "eA b eB eB eA b" },
+	/* 21: the end of a connection is an event of it */
+	{ "p1 rA wA p1 rB wB p1 xA zA p1 rB wB", "eA eB eA eB b" },
+	/* 22: connections follow those that were closed, when timers have run */
+	{ "p1 rA wA zA p1 rB wB zB j hC p1 wC j hD p1 wD p1 rC wC zC p1 rD",
+	  "eA eB dA eA dB eB eC eD b" },
+	/* 23: or at once */
+	{ "p1 rA wA zA hC p1 wC p1 rB wB p1 rC", "eA eA eB eC b" },
+	/* 24: a poll until the other end has taken a connection */
+	{ "p1 rA wA zA p1 rB wB j hC P1 wC p1 rB wB p1 rC wC", "eA eB dA eA eB eC b" },
+	/* 25: an only answer is as most of the loop's are */
+	{ "p1 rA p1 rB j wA j wB p1 rC p1 rA j wA p1 rB wC", "eA eB dA dB eC eA dA eB dC b" },
+	/* 26: a lock that nobody wants is given back with a signal */
+	{ "p1 rA wA i s c1 p1 rB wB i s c2 p1 rA wA", "eA k eB k eA b" },
 };
 
 struct playing {
@@ -93,10 +107,20 @@ static void write_before(struct playing *playing, const char *does, double at_ms
 	int found = *does - '0';
 
 	for (; *does && tolower(*does) != 'p'; does++)
-		if (*does == 'r' && found-- > 0)
+		if ((*does == 'r' || *does == 'x') && found-- > 0)
 			sketch_io(playing->sketch, does[1] == 'Z' && playing->rings++ % 2 ? 2 : 0,
-				  "write", ident_of(playing->sketch, does[1], false), 1, at_ms,
+				  *does == 'x' ? "close" : "write",
+				  ident_of(playing->sketch, does[1], false), *does == 'r', at_ms,
 				  at_ms);
+}
+
+static void connect_to(struct playing *playing, char name, double at_ms, double to_ms)
+{
+	const char *listener = name == 'C' ? "tcp listen C" : "tcp listen D";
+
+	sketch_io(playing->sketch, 1, "connect", ident_of(playing->sketch, name, true), 0, at_ms,
+		  to_ms);
+	sketch_io(playing->sketch, 0, "accept", listener, 0, at_ms, to_ms);
 }
 
 static void play(struct playing *playing, const char *word)
@@ -125,6 +149,13 @@ static void play(struct playing *playing, const char *word)
 	} else if (*word == 'n') {
 		op = sketch_op(sketch, KIND_IO, "setsockopt", 1, at_ms, to_ms);
 		sketch->rec.ops[op].ident = sketch_string(sketch, ident_of(sketch, word[1], true));
+	} else if (*word == 'x' || *word == 'z') {
+		sketch_io(sketch, 1, *word == 'x' ? "read" : "close",
+			  ident_of(sketch, word[1], true), 0, at_ms, to_ms);
+	} else if (*word == 'h') {
+		connect_to(playing, word[1], at_ms, to_ms);
+	} else if (*word == 's') {
+		sketch_link(sketch, 1, LINK_WAKE, "G", at_ms, 0, NO_INDEX);
 	} else if (*word == 'u') {
 		sketch_io(sketch, 1, "read", "tcp l>?", 1, at_ms, to_ms);
 	} else {

@@ -213,6 +213,7 @@ static const struct {
 	{ 0, 10, "write", false, true, false },
 	/* 6: the loop calls what was put off at its next turn */
 	{ 0, 10, "write", true, false, true },
+	/* 7: it opens a connection */ { 0, 10, "connect", true, false, false },
 };
 
 /* Another poll from there has found something: the loop's polls stay polls. */
