@@ -326,12 +326,15 @@ static void transfers_add(struct flows *flows, const struct recording *rec,
 {
 	struct reading_place place = { 0, flows->flows[sides->flow].initial, 0 };
 	struct transfer *transfers = flows->transfers + flows->transfer_count;
+	uint64_t moved[2] = { 0, flows->flows[sides->flow].initial }; /* read, written */
 
 	for (size_t i = 0; i < count; i++) {
 		struct transfer transfer = { .bytes = sides[i].amount,
 					     .flow = sides[i].flow,
+					     .offset = moved[sides[i].is_write],
 					     .is_write = sides[i].is_write };
 
+		moved[sides[i].is_write] += transfer.bytes;
 		if (transfer.is_write)
 			transfer.has_waited = write_waited(rec, sides, count, i);
 		else
@@ -441,7 +444,11 @@ static void flow_add(struct flows *flows, const struct recording *rec,
 		flow->capacity = assume.pipe_room;
 	flow->is_shared = can_be_shared(rec, sides) && !flow->is_given_back &&
 			  has_several_readers(rec, sides, count);
+	struct transfer *transfers = flows->transfers + flows->transfer_count;
+
 	transfers_add(flows, rec, sides, whole);
+	if (is_stream && flow->is_shared)
+		flow_rests_find(rec, sides, whole, transfers);
 	if (is_stream && whole == count && !flow->initial && all_is_read(sides, count) &&
 	    flow_end_find(endings, rec, sides, count, &closed, &found))
 		end_add(flows, rec, sides->flow, closed, found);

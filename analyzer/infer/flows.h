@@ -20,10 +20,12 @@ struct transfer {
 	/* a read that waited: from the write that it waited for to its return */
 	uint64_t latency_ns;
 	uint64_t first_ns; /* a read: when the write of its first byte began */
+	uint64_t offset;   /* of its flow, what went before it in the same direction */
 	uint32_t flow;
 	bool is_write;
 	bool has_waited; /* for bytes (read) or for room (write) */
 	bool has_woken;  /* the other end had waited for it */
+	bool is_rest;    /* a read of a message that its thread has begun to read */
 };
 
 struct flow {

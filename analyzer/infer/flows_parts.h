@@ -30,6 +30,11 @@ size_t flow_messages_match(struct flow *, const struct recording *, struct side 
 bool flows_is_given_back(const struct recording *, const struct side *, size_t count);
 uint64_t flows_deficit(const struct side *, size_t count);
 
+/* flows_rests.c. Of one flow of bytes that several threads read: which of its transfers, one for
+ * each side, go on with a message. */
+void flow_rests_find(const struct recording *, const struct side *, size_t count,
+		     struct transfer *);
+
 /*
  * flows_messages.c. The same of a flow of bytes that was recorded from the middle on, or by one end
  * before the other. Where that does not explain it, nothing is taken out. `is_whole`: no read ran

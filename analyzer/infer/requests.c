@@ -267,7 +267,7 @@ static void job_seek(struct seeking *seeking, uint32_t op, uint32_t transfer)
 {
 	const struct transfer *read = &seeking->flows->transfers[transfer];
 
-	if (read->is_write || !seeking->flows->flows[read->flow].is_shared)
+	if (read->is_write || read->is_rest || !seeking->flows->flows[read->flow].is_shared)
 		return;
 	job_end(seeking, (struct point){ op, STAMP_BEGIN });
 	seeking->job = op;

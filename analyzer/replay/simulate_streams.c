@@ -68,7 +68,7 @@ bool simulate_receive(struct simulation *sim, const struct step *step, uint32_t 
 	const struct transfer *transfer = transfer_of(sim, step);
 	struct channel *channel = &sim->channels[transfer->flow];
 	struct player *player = &sim->players[actor];
-	bool is_shared = sim->script->flows.flows[transfer->flow].is_shared;
+	bool is_shared = sim->script->flows.flows[transfer->flow].is_shared && !transfer->is_rest;
 
 	if (!player->is_back) {
 		if (is_shared)
@@ -92,11 +92,14 @@ bool simulate_receive(struct simulation *sim, const struct step *step, uint32_t 
 	return true;
 }
 
+/* What it waits for may be read by others before it looks. */
 bool simulate_await(struct simulation *sim, const struct step *step, uint32_t actor)
 {
-	struct channel *channel = &sim->channels[transfer_of(sim, step)->flow];
+	const struct transfer *awaited = transfer_of(sim, step);
+	struct channel *channel = &sim->channels[awaited->flow];
 
-	if (channel->written > channel->claimed || sim->players[actor].is_forced)
+	if (channel->written > channel->claimed || channel->written > awaited->offset ||
+	    sim->players[actor].is_forced)
 		return true;
 	simulate_sleep(sim, &channel->readers, actor);
 	return false;

@@ -255,7 +255,9 @@ static inline uint32_t script_source(const struct script *script, const struct s
 	if (step->type == STEP_TAKE)
 		return step->arg;
 	if (step->type == STEP_RECEIVE)
-		return (uint32_t)conditions + script->flows.transfers[step->arg].flow;
+		return script->flows.transfers[step->arg].is_rest
+			       ? NO_INDEX
+			       : (uint32_t)conditions + script->flows.transfers[step->arg].flow;
 	if (step->type == STEP_PERMIT || step->type == STEP_CLAIM)
 		return (uint32_t)(conditions + script->flows.flow_count) + step->arg;
 	return NO_INDEX;

@@ -43,40 +43,6 @@ static bool is_last_of_thread(const struct compiler *compiler, size_t index)
 	return true;
 }
 
-/* Nothing but running comes after it: the thread was told to end. */
-static bool leads_to_end(const struct script *script, uint32_t step)
-{
-	for (;; step++) {
-		uint32_t type = script->steps[step].type;
-
-		if (type == STEP_END)
-			return true;
-		if (type == STEP_DELAY || type == STEP_TAKE || type == STEP_RECEIVE ||
-		    type == STEP_SEND || type == STEP_PERMIT || type == STEP_CLAIM ||
-		    type == STEP_POST)
-			return false;
-	}
-}
-
-/* After the gate of a condition opened, or to end; of batches without a gate it is the last one. */
-static bool is_leaving(const struct compiler *compiler, size_t index)
-{
-	const struct taken *taken = &compiler->gathered.taken[index];
-	const struct monitors *monitors = &compiler->script->monitors;
-
-	if (taken->source < monitors->condition_count) {
-		uint64_t gate_ns = monitors->conditions[taken->source].gate_ns;
-		bool has_gate = gate_ns != UINT64_MAX ||
-				!script_is_batched(compiler->script, taken->source);
-
-		if (has_gate && taken->end_ns <= gate_ns)
-			return false;
-	} else if (!leads_to_end(compiler->script, taken->step)) {
-		return false;
-	}
-	return is_last_of_thread(compiler, index);
-}
-
 struct semaphore_study {
 	uint32_t taker;  /* the last one */
 	uint32_t poster; /* the last one */
@@ -111,6 +77,49 @@ static struct semaphore_study *semaphores_study(const struct script *script)
 		actor += step->type == STEP_END;
 	}
 	return studies;
+}
+
+/* It neither is nor lets go work for others: a lock goes back, or the rest of a message is read. */
+static bool is_aside(const struct script *script, const struct step *step,
+		     const struct semaphore_study *studies)
+{
+	uint32_t type = step->type;
+
+	if (type == STEP_RECEIVE)
+		return script->flows.transfers[step->arg].is_rest;
+	if (type == STEP_PERMIT || type == STEP_CLAIM || type == STEP_POST)
+		return studies[step->arg].is_given_back;
+	return type != STEP_DELAY && type != STEP_TAKE && type != STEP_SEND;
+}
+
+/* The thread was told to end. */
+static bool leads_to_end(const struct script *script, uint32_t step,
+			 const struct semaphore_study *studies)
+{
+	while (script->steps[step].type != STEP_END &&
+	       is_aside(script, &script->steps[step], studies))
+		step++;
+	return script->steps[step].type == STEP_END;
+}
+
+/* After the gate of a condition opened, or to end; of batches without a gate it is the last one. */
+static bool is_leaving(const struct compiler *compiler, size_t index,
+		       const struct semaphore_study *studies)
+{
+	const struct taken *taken = &compiler->gathered.taken[index];
+	const struct monitors *monitors = &compiler->script->monitors;
+
+	if (taken->source < monitors->condition_count) {
+		uint64_t gate_ns = monitors->conditions[taken->source].gate_ns;
+		bool has_gate = gate_ns != UINT64_MAX ||
+				!script_is_batched(compiler->script, taken->source);
+
+		if (has_gate && taken->end_ns <= gate_ns)
+			return false;
+	} else if (!leads_to_end(compiler->script, taken->step, studies)) {
+		return false;
+	}
+	return is_last_of_thread(compiler, index);
 }
 
 /* A semaphore that is used as a lock, and was tried. A thread that does not get a permit has no
@@ -206,7 +215,7 @@ void script_pools_find(struct compiler *compiler)
 		if (!is_pool(script, taken->source, studies))
 			continue;
 		jobs->all_items += taken->items;
-		if (is_leaving(compiler, i)) {
+		if (is_leaving(compiler, i, studies)) {
 			script->actors[taken->thread].last_body = taken->step;
 			jobs->last_items = taken->items;
 			continue;

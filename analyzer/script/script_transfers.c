@@ -225,7 +225,7 @@ static bool transfer_step(struct compiler *compiler, uint32_t op, uint32_t index
 	assert(index < flows->transfer_count);
 	script_emit(compiler, transfer->is_write ? STEP_SEND : STEP_RECEIVE, index,
 		    transfer->latency_ns);
-	if (!transfer->is_write && flows->flows[transfer->flow].is_shared)
+	if (!transfer->is_write && flows->flows[transfer->flow].is_shared && !transfer->is_rest)
 		script_taken_add(compiler, compiler->rec->ops[op].end_ns);
 	return transfer->has_waited;
 }

@@ -107,8 +107,35 @@ START_TEST(what_does_not_fit_is_written_later)
 }
 END_TEST
 
+START_TEST(a_poll_ends_though_another_thread_reads_first)
+{
+	struct sketch sketch;
+
+	/* one writes after 10 ms; two waits for that, and three only looks on */
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "one", 0, 20);
+	sketch_thread(&sketch, "two", 0, 15);
+	sketch_thread(&sketch, "three", 0, 40);
+	sketch_sleep(&sketch, 0, "make", 0, 10);
+	sketch_io(&sketch, 0, "write", "pipe:[1]", 4, 10, 10);
+	sketch_sleep(&sketch, 0, "after", 10, 20);
+	sketch_io(&sketch, 1, "read", "pipe:[1]", 4, 0, 10);
+	sketch_sleep(&sketch, 1, "use", 10, 15);
+	uint32_t poll = sketch_op(&sketch, KIND_POLL, "poll", 2, 0.1, 10);
+
+	sketch.rec.ops[poll].ident = sketch_string(&sketch, "pipe:[1]");
+	sketch.rec.extras[poll].amount = 1;
+	sketch_sleep(&sketch, 2, "late", 10, 40);
+	sketch_end(&sketch);
+	replayed_expect(&sketch, 1, NULL, 1, 40);
+	replayed_expect(&sketch, 2, "make", 0.5, 35);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_poll_ends_though_another_thread_reads_first);
 	TEST(a_reader_waits_for_its_bytes);
 	TEST(a_full_pipe_stops_its_writer);
 	TEST(a_stream_reads_more_than_a_pipe_holds);

@@ -76,6 +76,40 @@ START_TEST(who_is_there_for_the_last_job_goes_on_while_there_are_any)
 }
 END_TEST
 
+/* Two threads read messages in two parts, under a lock that is a semaphore. The last ones tell them
+ * to end. */
+START_TEST(a_message_in_parts_is_one_job)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_thread(&sketch, "worker", 0, 10);
+	sketch_thread(&sketch, "worker", 0, 10);
+	for (int i = 0; i < 6; i++) {
+		uint32_t worker = (uint32_t)(1 + i % 2);
+
+		sketch_io(&sketch, 0, "write", "pipe:[1]", 10, 1 + i, 1 + i);
+		sketch_wait(&sketch, worker, REASON_SEM, "S", 1 + i, 1 + i, NO_INDEX);
+		sketch_io(&sketch, worker, "read", "pipe:[1]", 4, 1.1 + i, 1.1 + i);
+		sketch_io(&sketch, worker, "read", "pipe:[1]", 6, 1.2 + i, 1.2 + i);
+		sketch_link(&sketch, worker, LINK_POST, "S", 1.25 + i, 0, NO_INDEX);
+		if (i < 4)
+			sketch_sleep(&sketch, worker, "job", 1.3 + i, 1.9 + i);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	for (size_t i = 0; i < script.source_count; i++)
+		ck_assert_uint_eq(script.jobs[i].count,
+				  i == script.monitors.condition_count ? 4 : 0);
+	ck_assert_uint_ne(script.actors[1].last_body, NO_INDEX);
+	ck_assert_uint_ne(script.actors[2].last_body, NO_INDEX);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* An event loop goes through its stretches once. */
 START_TEST(a_thread_that_visits_after_its_takes_does_not_go_on)
 {
@@ -214,5 +248,6 @@ SUITE()
 	TEST(a_thread_that_visits_after_its_takes_does_not_go_on);
 	TEST(permits_that_others_post_are_jobs);
 	TEST(permits_that_are_given_back_are_a_limit);
+	TEST(a_message_in_parts_is_one_job);
 	TEST(who_is_there_for_the_last_job_goes_on_while_there_are_any);
 }
