@@ -36,6 +36,7 @@ static struct trial trial_in_way(struct trial trial, enum estimate_way way)
 	trial.keeps_timeouts = way == ESTIMATE_TIMEOUTS;
 	trial.takes_latest = way == ESTIMATE_LATEST;
 	trial.wakes_clients = way == ESTIMATE_WOKEN;
+	trial.drops_waits = way == ESTIMATE_DROPPED;
 	trial.shares_cpus = way == ESTIMATE_SHARING;
 	trial.crossing = way == ESTIMATE_FREE     ? CROSSING_FREE
 			 : way == ESTIMATE_DEAR   ? CROSSING_DEAR
@@ -52,6 +53,7 @@ static bool way_matters(const struct replayer *replayer, enum estimate_way way)
 		[ESTIMATE_TIMEOUTS] = replayer->has_timeouts,
 		[ESTIMATE_LATEST] = replayer->feeds_pools,
 		[ESTIMATE_WOKEN] = replayer->has_rests,
+		[ESTIMATE_DROPPED] = replayer->has_unruly,
 		[ESTIMATE_SHARING] = replayer->is_crowded,
 		[ESTIMATE_FREE] = replayer->may_cross,
 		[ESTIMATE_DEAR] = replayer->may_cross,
@@ -262,7 +264,7 @@ static void allow_for_way(const struct estimator *estimator, const struct replay
 	struct replay_answer answer;
 	replayer->run(replayer, &otherwise, 1, scratch, &answer);
 	if (answer.ran_away) { /* under these assumptions anything may happen */
-		estimate->depends_on_order |= way == ESTIMATE_FAIR;
+		estimate->depends_on_order |= way == ESTIMATE_FAIR || way == ESTIMATE_DROPPED;
 		estimate->depends_on_timeouts |= way == ESTIMATE_TIMEOUTS;
 		estimate->depends_on_jobs |= way == ESTIMATE_LATEST;
 		estimate->depends_on_cpus |= way == ESTIMATE_SHARING;
@@ -272,12 +274,14 @@ static void allow_for_way(const struct estimator *estimator, const struct replay
 	double off_ns = fabs(saved_ns - estimate->saved_ns);
 	if (way >= ESTIMATE_FREE)
 		estimate->crossing_ns = fmax(estimate->crossing_ns, off_ns);
+	if (way == ESTIMATE_DROPPED)
+		estimate->waits_ns = off_ns;
 	bool differs = off_ns > MATTERS * estimator->baseline.makespan_ns;
 	estimate_widen(estimate, saved_ns);
 	requests_widen(estimate, &estimator->way_baseline[way], &answer);
 	if (answer.forced_steps > estimate->forced_steps)
 		estimate->forced_steps = answer.forced_steps;
-	estimate->depends_on_order |= differs && way == ESTIMATE_FAIR;
+	estimate->depends_on_order |= differs && (way == ESTIMATE_FAIR || way == ESTIMATE_DROPPED);
 	estimate->depends_on_timeouts |= differs && way == ESTIMATE_TIMEOUTS;
 	estimate->depends_on_jobs |= differs && way == ESTIMATE_LATEST;
 	estimate->depends_on_cpus |= differs && way == ESTIMATE_SHARING;

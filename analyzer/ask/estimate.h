@@ -35,6 +35,7 @@ struct estimate {
 	double most_ns;
 	/* By figure; estimate_first() knows no range of them. */
 	struct shortened requests[REQUEST_FIGURES];
+	double waits_ns;    /* of that, the end of unruly waits (replayer.h) changes so much */
 	double crossing_ns; /* of that, waking threads on other CPUs may change so much */
 	uint64_t forced_steps;
 	/* Its replay was stopped, as nothing ended it. Or it takes longer than that of the
@@ -55,6 +56,7 @@ enum estimate_way {
 	ESTIMATE_TIMEOUTS,
 	ESTIMATE_LATEST,
 	ESTIMATE_WOKEN,
+	ESTIMATE_DROPPED, /* waits */
 	ESTIMATE_SHARING,
 	ESTIMATE_FREE, /* crossings */
 	ESTIMATE_DEAR,

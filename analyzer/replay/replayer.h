@@ -84,6 +84,9 @@ struct trial {
 	/* The thread that all clients are takes as long to be back from a short rest as from a long
 	 * one. */
 	bool wakes_clients;
+	/* Waits that no count explains, and that come now and then, end at once; else as recorded.
+	 */
+	bool drops_waits;
 	/* CPUs are shared equally by all that could run; else each has a queue of its own. */
 	bool shares_cpus;
 	enum crossing crossing;
@@ -109,6 +112,7 @@ struct replayer {
 	bool has_timeouts;             /* on keeps_timeouts; */
 	bool feeds_pools;              /* on takes_latest; */
 	bool has_rests;                /* on wakes_clients; */
+	bool has_unruly;               /* on drops_waits; */
 	bool is_crowded;               /* on shares_cpus: there are fewer CPUs than threads */
 	bool may_cross;                /* on crossing */
 	/* Trials of so many classes, given at once, cost less than one by one; 1 = they do not. */

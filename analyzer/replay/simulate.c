@@ -421,6 +421,7 @@ static void run_trial(const struct replayer *replayer, const struct trial *trial
 	sim->keeps_timeouts = trial->keeps_timeouts;
 	sim->takes_latest = trial->takes_latest;
 	sim->wakes_clients = trial->wakes_clients;
+	sim->drops_waits = trial->drops_waits;
 	sim->jitter = trial->jitter;
 	sim->crossing = machine_crossing(sim->machine, trial->crossing);
 	sim->trace = trial->trace;
@@ -481,6 +482,7 @@ struct replayer simulate_replayer(const struct script *script, const struct mach
 		.has_timeouts = has_step(script, STEP_CUT),
 		.feeds_pools = feeds_pools(script),
 		.has_rests = script->clients.back_ns > 0,
+		.has_unruly = script->has_unruly,
 		.is_crowded = machine_is_crowded(machine, script) && assume.shared_cpus,
 		.may_cross = (machine->has_more || machine->has_fewer) && assume.crossing_run_most,
 		.classes_at_once = 1,

@@ -228,6 +228,7 @@ struct simulation {
 	bool keeps_timeouts; /* no event cuts one short */
 	bool takes_latest;   /* pools that put jobs for themselves take what was put last */
 	bool wakes_clients;  /* their thread is as late after a short rest as after a long one */
+	bool drops_waits;    /* unruly ones end at once */
 	bool has_queues;
 	struct crossing_cost crossing;
 	uint32_t jitter; /* lengths are off a little, as this number decides; 0 = they are not */

@@ -146,7 +146,7 @@ bool simulate_listen(struct simulation *sim, const struct step *step, uint32_t a
 {
 	assert(step->arg < sim->script->recording->link_count);
 	if (sim->was_given[step->arg] || sim->players[actor].is_forced ||
-	    !is_to_come(sim, step->arg))
+	    (sim->drops_waits && sim->script->is_unruly[step->arg]) || !is_to_come(sim, step->arg))
 		return true;
 	simulate_sleep(sim, &sim->listeners[step->arg], actor);
 	return false;

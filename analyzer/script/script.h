@@ -207,6 +207,9 @@ struct script {
 	uint32_t *also_of_job;  /* an answer that needs it needs that one, too; NO_INDEX = none */
 	/* By link: a job that is handed over gives this signal. NO_INDEX = none does. */
 	uint32_t *job_of_link;
+	/* By link: a faster program may have no waits for this signal. NULL: not looked for. */
+	bool *is_unruly;
+	bool has_unruly;
 	struct script_circle *circles;
 	size_t circle_count;
 	struct flows flows;

@@ -393,6 +393,8 @@ void script_build(struct script *script, const struct recording *rec,
 				     .script = script };
 	compile_threads(&compiler, options->functions);
 	complete(&compiler, options->functions);
+	if (rec->extras)
+		script_unruly_find(script, &timeline);
 	gathered_free(&compiler.gathered);
 	found_free(&found);
 	releases_free(&releases);
@@ -438,6 +440,7 @@ void script_free(struct script *script)
 	free(script->job_of_visit);
 	free(script->also_of_job);
 	free(script->job_of_link);
+	free(script->is_unruly);
 	free(script->steps);
 	free(script->origins);
 	free(script->actors);

@@ -348,6 +348,9 @@ void script_tries_drop(struct script *, uint32_t actor);
 /* Takes the jobs out of what the threads took. */
 void script_pools_find(struct compiler *);
 
+/* script_unruly.c, of all steps. */
+void script_unruly_find(struct script *, const struct timeline *);
+
 /* script_given_back.c: which conditions are locks that threads give back before they wait for a
  * permit. */
 void script_given_back_find(struct compiler *);
