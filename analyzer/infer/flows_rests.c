@@ -2,8 +2,8 @@
 /*
  * Finds the reads that go on with a message that a thread has begun to read.
  *
- * Method. A program may write a message at once, and read it in parts: first its length, and then so
- * many bytes, as multiprocessing of Python does. Then each write is read by one thread,
+ * Method. A program may write a message at once, and read its length first, and then so many bytes.
+ * Python's multiprocessing does. Then each write is read by one thread,
  * and some of them by several reads. Where several threads share what one write wrote, each byte is
  * a message.
  *

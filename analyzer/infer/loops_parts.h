@@ -26,6 +26,7 @@ struct loop_event {
 	uint32_t transfer; /* of a read or a write */
 	enum event_sort sort;
 	bool is_held; /* the thread has a lock: it is in the middle of something */
+	bool is_idle; /* a signal that does nothing */
 	/* Of a write, or a connect, at a timer's end: since its connection was left; 0 = none. Of a
 	 * connect that is the connection before, a source. */
 	uint64_t timer_ns;

@@ -120,10 +120,11 @@ static void events_of_thread(struct finding *finding, const struct timeline *tim
 		enum moment_type type = moment_type(moment);
 
 		if (type != MOMENT_OP_END && type != MOMENT_WAIT_END &&
-		    !is_lock_wait(finding->rec, moment) && !is_idle_signal(finding, moment)) {
+		    !is_lock_wait(finding->rec, moment)) {
 			struct loop_event event = event_at(finding, moment);
 
 			event.is_held = holds > 0;
+			event.is_idle = is_idle_signal(finding, moment);
 			polls = polls || event.sort == EVENT_POLL;
 			event_add(finding, &event);
 		}

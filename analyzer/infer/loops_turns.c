@@ -278,7 +278,7 @@ static bool is_tick(const struct finding *finding, size_t from, size_t to)
 	if (finding->rec->extras[finding->events[from].op].amount || finding->events[from].is_held)
 		return false;
 	for (size_t i = from + 1; i < to; i++)
-		if (finding->events[i].sort != EVENT_CALL)
+		if (finding->events[i].sort != EVENT_CALL && !finding->events[i].is_idle)
 			return false;
 	return true;
 }
@@ -304,6 +304,15 @@ static void socket_note(struct finding *finding, const struct loop_event *event,
 
 	if (*opener == NO_INDEX)
 		*opener = source;
+}
+
+/* In a turn without visits. */
+static void sockets_note(struct finding *finding, size_t from, size_t to)
+{
+	const struct habits *habits = &finding->habits[thread_of(finding, from)];
+
+	for (size_t i = from + 1; i < to; i++)
+		socket_note(finding, &finding->events[i], habits->visited);
 }
 
 /* The source after whose visits a write comes. A new connection is written to after a visit of the
@@ -374,7 +383,6 @@ void loops_turn_visit(struct finding *finding, size_t from, size_t to)
 			       .thread = poll->thread,
 			       .flow = NO_INDEX,
 			       .transfer = NO_INDEX,
-			       .latency_ns = VISIT_HAS_NOT_WAITED,
 			       .sort = VISIT_BARRIER };
 
 	if (finding->loops->loop_of_thread[poll->thread] == NO_INDEX)
@@ -383,13 +391,14 @@ void loops_turn_visit(struct finding *finding, size_t from, size_t to)
 	bool is_known = poll_is_known(finding, from, to, data_ns);
 	struct turn_events events = turn_events(finding, from, to);
 
-	if (!is_known && is_look(finding, from, &events))
+	if (!is_known && is_look(finding, from, &events)) {
+		sockets_note(finding, from, to);
 		return;
-	if (is_tick(finding, from, to)) {
-		visit.sort = VISIT_TICK;
-		visit.latency_ns = 0;
 	}
-	visit.latency_ns = is_known ? latency_of(poll, data_ns) : visit.latency_ns;
+	visit.sort = is_tick(finding, from, to) ? VISIT_TICK : VISIT_BARRIER;
+	visit.latency_ns = is_known                   ? latency_of(poll, data_ns)
+			   : visit.sort == VISIT_TICK ? 0
+						      : VISIT_HAS_NOT_WAITED;
 	if (!is_known)
 		loops_visit_add(finding, &visit);
 	uint32_t current = NO_INDEX, read = NO_INDEX;

@@ -92,7 +92,7 @@ bool simulate_receive(struct simulation *sim, const struct step *step, uint32_t 
 	return true;
 }
 
-/* The bytes may have been read by others before it looks. */
+/* Another thread may have read what it waits for before it looks. */
 bool simulate_await(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	const struct transfer *awaited = transfer_of(sim, step);

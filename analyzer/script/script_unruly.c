@@ -7,8 +7,8 @@
  * itself, as Ruby's. No count of tokens explains such waits. The replay keeps those of the
  * recording, each with its signal, and makes no new ones. A faster program may not have to wait.
  *
- * The place is a critical section. Or it is the way from one call of a thread to the next one, if
- * nothing is recorded of those that did not have to wait. Waits stay right that all have who come
+ * The place is a critical section. Or it is the way from one call of a thread to the next one, as
+ * nothing is recorded of those that need not wait. Waits stay right that all have who come
  * to a place, but for those that signal.
  *
  * One thread.

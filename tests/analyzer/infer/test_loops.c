@@ -77,11 +77,13 @@ static const struct {
 	  "eA eB dA eA dB eB eC eD b" },
 	/* 23: or at once */
 	{ "p1 rA wA zA hC p1 wC p1 rB wB p1 rC", "eA eA eB eC b" },
-	/* 24: a poll until the other end has taken a connection */
+	/* 24: or in a turn that is no visit of anything */
+	{ "p1 rA wA zA p1 hC p1 wC p1 rB wB p1 rC", "eA eA eB eC b" },
+	/* 25: a poll until the other end has taken a connection */
 	{ "p1 rA wA zA p1 rB wB j hC P1 wC p1 rB wB p1 rC wC", "eA eB dA eA eB eC b" },
-	/* 25: an only answer is as most of the loop's are */
+	/* 26: an only answer is as most of the loop's are */
 	{ "p1 rA p1 rB j wA j wB p1 rC p1 rA j wA p1 rB wC", "eA eB dA dB eC eA dA eB dC b" },
-	/* 26: a lock that nobody wants is given back with a signal */
+	/* 27: a lock that nobody wants is given back with a signal */
 	{ "p1 rA wA i s c1 p1 rB wB i s c2 p1 rA wA", "eA k eB k eA b" },
 };
 
