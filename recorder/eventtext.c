@@ -154,6 +154,7 @@ static void put_first_value(struct text *text, uint64_t value, enum probe_type t
 	else
 		PUT_KEY(text, VALUE);
 	put_number(text, value, type);
+	PUT_IF(text, REAL, type == PROBE_REAL);
 }
 
 static void put_second_value(struct text *text, uint64_t value, enum probe_type type)
@@ -205,7 +206,7 @@ static void put_value(const struct dump *dump, struct text *text, const struct r
 			    dump_ns(dump, record->start + field_relock_ticks(record)) -
 				    dump_ns(dump, record->start));
 	PUT_IF(text, ABSOLUTE, record->what == KIND_SLEEP && record->flags & RECORD_ABSOLUTE);
-	PUT_IF(text, ACCEPTED, record->flags & RECORD_ACCEPTED);
+	PUT_IF(text, ACCEPTED, record->what != KIND_OP_USER && record->flags & RECORD_ACCEPTED);
 	PUT_IF(text, FULL, record->what == KIND_POLL && record->flags & RECORD_FULL);
 	if (field_descriptor(record) >= 0)
 		PUT_U64(text, FD, (uint64_t)field_descriptor(record));

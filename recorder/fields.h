@@ -73,8 +73,8 @@ static inline uint32_t field_holder(const struct record *record)
 
 /*
  * An op of the program's that it has not declared is the call of a probed function. It has up to
- * two values in `value` and `count`, their names in `ident` and `fd`, their types in `flags`.
- * Further values are links.
+ * two values in `value` and `count`, their names in `ident` and `fd`, their types in `flags`. The
+ * second is no real number. Further values are links.
  *
  * Of one that has ended: the name of a value; 0 = it has none.
  */
@@ -89,7 +89,7 @@ static inline uint32_t field_value_name(const struct record *record, bool is_sec
 }
 
 /* Of its flags: the type of the first value, and by how many bits that of the second is shifted. */
-enum { FIELD_TYPE = 3, FIELD_SECOND = 6 };
+enum { FIELD_TYPE = 7, FIELD_SECOND = 6 };
 
 /* These where it has a name. */
 static inline enum probe_type field_value_type(const struct record *record, bool is_second)

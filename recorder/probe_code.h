@@ -19,7 +19,8 @@ enum {
 	PROBE_CONSTANTS_MAX = 12, /* numbers in a condition */
 	PROBE_TEXTS_MAX = 4,      /* strings in a condition */
 	PROBE_STACK_MAX = 8,      /* how deep a condition nests */
-	PROBE_REGISTERS = 17      /* by their numbers in DWARF: the last is the return address */
+	PROBE_REGISTERS = 17,     /* by their numbers in DWARF: the last is the return address */
+	PROBE_VECTORS = 16        /* xmm0 to xmm15, of which the lower eight bytes are read */
 };
 
 /* Numbers of registers in DWARF. */
@@ -42,7 +43,8 @@ enum probe_start {
 	PROBE_FROM_REGISTER, /* its content when the probe is hit; on return, when that happens */
 	PROBE_FROM_MODULE,   /* the load bias of the place's module */
 	PROBE_FROM_ZERO,     /* a constant: it is the offset */
-	PROBE_FROM_THREAD    /* the thread pointer, below which the program's own variables are */
+	PROBE_FROM_THREAD,   /* the thread pointer, below which the program's own variables are */
+	PROBE_FROM_VECTOR    /* as of a register: the lower half of one of PROBE_VECTORS */
 };
 
 /* How a value is shown. */
@@ -50,7 +52,8 @@ enum probe_type {
 	PROBE_UNSIGNED,
 	PROBE_SIGNED,
 	PROBE_HEXADECIMAL, /* pointers are, too */
-	PROBE_STRING       /* the value is the address of at most `size` bytes up to a NUL */
+	PROBE_STRING,      /* the value is the address of at most `size` bytes up to a NUL */
+	PROBE_REAL         /* a float or a double; the value has the bits of a double */
 };
 
 /* Loads `bytes` (1, 2, 4, 8) at the value, which they become with zeros before them; then adds. */
@@ -65,10 +68,10 @@ struct probe_fetch {
 	char name[PROBE_NAME_BYTES]; /* ends with a NUL */
 	int64_t add;
 	uint8_t start;     /* enum probe_start */
-	uint8_t reg;       /* enum probe_register, below PROBE_REGISTERS */
+	uint8_t reg;       /* enum probe_register, below PROBE_REGISTERS; or a vector's number */
 	uint8_t type;      /* enum probe_type */
-	uint8_t size;      /* bytes of the value that count: 1, 2, 4, 8; of a string: up to
-				  PROBE_STRING_BYTES */
+	uint8_t size;      /* bytes of the value that count: 1, 2, 4, 8; of a real one 4 or 8;
+				  of a string: up to PROBE_STRING_BYTES */
 	uint8_t bit_shift; /* of a bit-field: where its lowest bit is */
 	uint8_t bit_count; /* 0: it is none */
 	uint8_t step_count;
@@ -79,7 +82,8 @@ struct probe_fetch {
 };
 
 /*
- * Postfix. Numbers are compared as numbers, whatever their types: -1 is less than any unsigned one.
+ * Postfix. Numbers are compared as numbers, whatever their types: -1 is less than any unsigned one,
+ * and no real number is rounded. One that is no number (NaN) is unequal to all, and no more.
  * A comparison with a value that could not be read is unknown, as in SQL.
  */
 enum probe_op_code {
@@ -103,10 +107,12 @@ struct probe_op {
 	uint8_t other;
 };
 
+/* magnitude * 2 ^ exponent */
 struct probe_constant {
 	uint64_t magnitude;
+	int16_t exponent;
 	uint8_t is_negative;
-	uint8_t zero[7];
+	uint8_t zero[5];
 };
 
 /* All zeros: reads nothing, and counts always. */

@@ -2,10 +2,10 @@
 /*
  * Runs the programs of probe_code.h: loads, and a stack of numbers for the condition.
  *
- * A number is a magnitude and a sign, so that signed and unsigned ones compare as numbers do. Each
- * is known or not. `false && unknown` is false and `true || unknown` is true; all else with an
- * unknown is unknown. Whatever the bytes, nothing outside of the structs is touched once
- * probe_code_is_valid() has said yes.
+ * A number is a magnitude, a power of two and a sign. So signed, unsigned and real ones compare as
+ * numbers do, without vector registers. Each is known or not. `false && unknown` is false and
+ * `true || unknown` is true; all else with an unknown is unknown. Whatever the bytes, nothing
+ * outside of the structs is touched once probe_code_is_valid() has said yes.
  */
 #include "probe_eval.h"
 
@@ -14,10 +14,13 @@
 /* A string may end before a page that is not there. */
 enum { PIECE_BYTES = 4096 };
 
+/* magnitude * 2 ^ exponent */
 struct number {
 	uint64_t magnitude;
+	int32_t exponent; /* 0 of whole ones */
 	bool is_negative;
 	bool is_known;
+	bool is_nan;
 };
 
 static bool is_word(uint8_t bytes)
@@ -35,9 +38,13 @@ static bool ends_with_nul(const char *text, size_t bytes)
 
 static bool is_fetch_valid(const struct probe_fetch *fetch)
 {
-	if (!ends_with_nul(fetch->name, PROBE_NAME_BYTES) || fetch->start > PROBE_FROM_THREAD ||
-	    fetch->reg >= PROBE_REGISTERS || fetch->type > PROBE_STRING ||
+	uint8_t registers = fetch->start == PROBE_FROM_VECTOR ? PROBE_VECTORS : PROBE_REGISTERS;
+
+	if (!ends_with_nul(fetch->name, PROBE_NAME_BYTES) || fetch->start > PROBE_FROM_VECTOR ||
+	    fetch->reg >= registers || fetch->type > PROBE_REAL ||
 	    fetch->bit_shift + fetch->bit_count > 64 || fetch->step_count > PROBE_STEPS_MAX)
+		return false;
+	if (fetch->type == PROBE_REAL && fetch->size < 4)
 		return false;
 	if (fetch->type == PROBE_STRING ? fetch->size == 0 || fetch->size > PROBE_STRING_BYTES
 					: !is_word(fetch->size))
@@ -119,7 +126,38 @@ static uint64_t begin(const struct probe_fetch *fetch, const struct probe_contex
 		value += context->bias;
 	else if (fetch->start == PROBE_FROM_THREAD)
 		value += context->thread;
+	else if (fetch->start == PROBE_FROM_VECTOR)
+		value += context->vectors[fetch->reg];
 	return value;
+}
+
+/* IEEE 754: a sign, an exponent, and a fraction without its first digit, but for the smallest. */
+enum {
+	FLOAT_FRACTION = 23,
+	FLOAT_EXPONENT_MAX = 0xff, /* of what is infinite or no number */
+	DOUBLE_FRACTION = 52,
+	DOUBLE_EXPONENT_MAX = 0x7ff,
+	DOUBLE_BIAS = 1023,
+	FLOAT_BIAS = 127
+};
+
+static uint64_t double_of_float(uint32_t bits)
+{
+	uint64_t fraction = bits & ((1U << FLOAT_FRACTION) - 1);
+	uint64_t exponent = bits >> FLOAT_FRACTION & FLOAT_EXPONENT_MAX;
+
+	if (exponent == FLOAT_EXPONENT_MAX) {
+		exponent = DOUBLE_EXPONENT_MAX;
+	} else if (exponent == 0 && fraction) {
+		int shift = __builtin_clz((uint32_t)fraction) - (31 - FLOAT_FRACTION);
+
+		fraction = fraction << shift & ((1U << FLOAT_FRACTION) - 1);
+		exponent = (uint64_t)(DOUBLE_BIAS - FLOAT_BIAS + 1 - shift);
+	} else if (exponent) {
+		exponent += DOUBLE_BIAS - FLOAT_BIAS;
+	}
+	return (uint64_t)(bits >> 31) << 63 | exponent << DOUBLE_FRACTION |
+	       fraction << (DOUBLE_FRACTION - FLOAT_FRACTION);
 }
 
 static uint64_t cut_and_extend(const struct probe_fetch *fetch, uint64_t bits)
@@ -132,7 +170,7 @@ static uint64_t cut_and_extend(const struct probe_fetch *fetch, uint64_t bits)
 	bits &= ((uint64_t)1 << count) - 1;
 	if (fetch->type == PROBE_SIGNED && bits >> (count - 1))
 		bits |= ~(uint64_t)0 << count;
-	return bits;
+	return fetch->type == PROBE_REAL ? double_of_float((uint32_t)bits) : bits;
 }
 
 static void read_string(const struct probe_fetch *fetch, const struct probe_context *context,
@@ -213,10 +251,31 @@ void probe_fetch_all(const struct probe_code *code, const struct probe_context *
 
 /* --- conditions --- */
 
+static struct number number_of_double(uint64_t bits, bool is_known)
+{
+	uint64_t fraction = bits & ((UINT64_C(1) << DOUBLE_FRACTION) - 1);
+	int32_t exponent = (int32_t)(bits >> DOUBLE_FRACTION & DOUBLE_EXPONENT_MAX);
+	struct number number = { .is_known = is_known };
+
+	if (exponent == DOUBLE_EXPONENT_MAX) {
+		number.is_nan = fraction != 0;
+		number.magnitude = 1;
+		number.exponent = INT16_MAX; /* far beyond all that are finite */
+	} else {
+		number.magnitude =
+			fraction | (exponent ? UINT64_C(1) << DOUBLE_FRACTION : UINT64_C(0));
+		number.exponent = (exponent ? exponent : 1) - DOUBLE_BIAS - DOUBLE_FRACTION;
+	}
+	number.is_negative = bits >> 63 && number.magnitude;
+	return number;
+}
+
 static struct number number_of(const struct probe_fetch *fetch, const struct probe_value *value)
 {
-	struct number number = { value->bits, false, value->is_known };
+	struct number number = { .magnitude = value->bits, .is_known = value->is_known };
 
+	if (fetch->type == PROBE_REAL)
+		return number_of_double(value->bits, value->is_known);
 	/* An address is known even where nothing can be read. */
 	if (fetch->type == PROBE_STRING && value->bits)
 		number.is_known = true;
@@ -227,6 +286,15 @@ static struct number number_of(const struct probe_fetch *fetch, const struct pro
 	return number;
 }
 
+/* Its first digit is the highest bit of the magnitude then. */
+static void normalize(struct number *number)
+{
+	int shift = __builtin_clzll(number->magnitude);
+
+	number->magnitude <<= shift;
+	number->exponent -= shift;
+}
+
 /* -1, 0 or 1. */
 static int compare(struct number a, struct number b)
 {
@@ -234,6 +302,12 @@ static int compare(struct number a, struct number b)
 
 	if (a.is_negative != b.is_negative)
 		return larger;
+	if (a.exponent != b.exponent && a.magnitude && b.magnitude) {
+		normalize(&a);
+		normalize(&b);
+		if (a.exponent != b.exponent)
+			return a.exponent > b.exponent ? larger : -larger;
+	}
 	if (a.magnitude == b.magnitude)
 		return 0;
 	return a.magnitude > b.magnitude ? larger : -larger;
@@ -241,7 +315,7 @@ static int compare(struct number a, struct number b)
 
 static struct number truth(bool is_true, bool is_known)
 {
-	return (struct number){ is_true, false, is_known };
+	return (struct number){ .magnitude = is_true, .is_known = is_known };
 }
 
 static struct number combine(uint8_t code, struct number a, struct number b)
@@ -256,6 +330,8 @@ static struct number combine(uint8_t code, struct number a, struct number b)
 			return truth(decides, true);
 		return truth(!decides, is_known);
 	}
+	if (a.is_nan || b.is_nan)
+		return truth(code == PROBE_OP_UNEQUAL, is_known);
 	order = compare(a, b);
 	switch (code) {
 	case PROBE_OP_EQUAL:
@@ -292,8 +368,10 @@ static struct number push(const struct probe_code *code, const struct probe_op *
 		return number_of(&code->fetches[op->operand], &values[op->operand]);
 	if (op->code == PROBE_OP_TEXT_EQUAL)
 		return compare_text(&values[op->operand], code->texts[op->other]);
-	return (struct number){ constant->magnitude, constant->is_negative && constant->magnitude,
-				true };
+	return (struct number){ .magnitude = constant->magnitude,
+				.exponent = constant->exponent,
+				.is_negative = constant->is_negative && constant->magnitude,
+				.is_known = true };
 }
 
 enum probe_verdict probe_judge(const struct probe_code *code, const struct probe_value *values)

@@ -23,10 +23,12 @@ struct probe_context {
 	bool (*read)(void *context, uint64_t address, void *to, size_t bytes);
 	void *read_context;
 	uint64_t thread; /* pointer of the thread that hit the probe */
+	/* Lower halves of PROBE_VECTORS; may be NULL where no fetch begins there. */
+	const uint64_t *vectors;
 };
 
 struct probe_value {
-	uint64_t bits;  /* sign or zero extended; of a string: its address */
+	uint64_t bits;  /* sign or zero extended; of a string: its address; a double's */
 	bool is_known;  /* false: some memory on the way could not be read, or not yet */
 	bool is_cut;    /* the string was longer */
 	uint8_t length; /* of text */

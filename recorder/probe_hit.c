@@ -152,10 +152,15 @@ static void fetch(const struct probe *probe, struct probe_stack *stack, bool is_
 		  struct probe_values *values)
 {
 	const uint64_t thread = (uint64_t)(uintptr_t)__builtin_thread_pointer();
-	const struct probe_context context = { stack->registers, probe->order.bias, read_memory,
-					       NULL, thread };
+	uint64_t lower[PROBE_VECTORS];
+	const struct probe_context context = { stack->registers, probe->order.bias,
+					       read_memory,      NULL,
+					       thread,           lower };
 	uint64_t start = stack->registers[PROBE_RIP];
 
+	/* They are still as the program has them: nothing on the way here touches them. */
+	if (UNLIKELY(probe->reads_vectors))
+		vectors_read_lower(lower);
 	stack->registers[PROBE_RIP] = stack->caller;
 	probe_fetch_all(&probe->order.code, &context, is_at_return, values->values);
 	stack->registers[PROBE_RIP] = start;
@@ -178,6 +183,8 @@ static void intern_text(void *argument)
 
 static bool fits_second(const struct probe_fetch *fetch, uint64_t bits)
 {
+	if (fetch->type == PROBE_REAL)
+		return false;
 	if (fetch->type == PROBE_SIGNED)
 		return (uint64_t)(int64_t)(int32_t)(uint32_t)bits == bits;
 	return bits >> 32 == 0;

@@ -48,7 +48,8 @@ struct probe {
 	struct arena *arena;           /* that has the name; written last */
 	uint32_t name;                 /* string id */
 	uint32_t is_on;
-	uint32_t reads_return;             /* some value is known only then */
+	uint16_t reads_return;             /* some value is known only then */
+	uint16_t reads_vectors;            /* some value is in one when the probe is hit */
 	uint32_t names[PROBE_FETCHES_MAX]; /* of its values; as `name` */
 	struct condition when;             /* of its order */
 	struct probe_order order;

@@ -247,8 +247,10 @@ static struct probe *make(const struct probe_order *order)
 	probe->address = order->address;
 	probe->moved = hop + PROBE_HOP_CODE;
 	probe->order = *order;
-	for (uint8_t i = 0; i < order->code.fetch_count; i++)
+	for (uint8_t i = 0; i < order->code.fetch_count; i++) {
 		probe->reads_return |= order->code.fetches[i].is_at_return;
+		probe->reads_vectors |= order->code.fetches[i].start == PROBE_FROM_VECTOR;
+	}
 	if (has_condition(order, &probe->when))
 		condition_settle(&probe->when);
 	/* Pairs with moved_to(). */

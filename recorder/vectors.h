@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "probe_code.h"
 #include "recorder.h"
 
 enum {
@@ -43,6 +44,22 @@ static inline void vectors_save(struct vectors *vectors)
 	for (uint32_t i = 0; i < 64; i += 8)
 		*(volatile uint64_t *)(void *)&vectors->bytes[VECTORS_HEADER + i] = 0;
 	__asm__ volatile("xsave64 %0" : "+m"(*vectors) : "a"(VECTORS_KINDS), "d"(0) : "memory");
+}
+
+/* The lower eight bytes of xmm0 to xmm15, for what is built without vector registers. */
+static inline void vectors_read_lower(uint64_t lower[PROBE_VECTORS])
+{
+	__asm__ volatile("movq %%xmm0, 0(%0)\n\tmovq %%xmm1, 8(%0)\n\t"
+			 "movq %%xmm2, 16(%0)\n\tmovq %%xmm3, 24(%0)\n\t"
+			 "movq %%xmm4, 32(%0)\n\tmovq %%xmm5, 40(%0)\n\t"
+			 "movq %%xmm6, 48(%0)\n\tmovq %%xmm7, 56(%0)\n\t"
+			 "movq %%xmm8, 64(%0)\n\tmovq %%xmm9, 72(%0)\n\t"
+			 "movq %%xmm10, 80(%0)\n\tmovq %%xmm11, 88(%0)\n\t"
+			 "movq %%xmm12, 96(%0)\n\tmovq %%xmm13, 104(%0)\n\t"
+			 "movq %%xmm14, 112(%0)\n\tmovq %%xmm15, 120(%0)"
+			 :
+			 : "r"(lower)
+			 : "memory");
 }
 
 static inline void vectors_restore(const struct vectors *vectors)

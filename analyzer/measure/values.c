@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "format.h"
@@ -22,9 +23,60 @@ struct seen {
 	uint32_t class;
 	uint32_t name;
 	uint64_t taken_ns; /* in requests: 1 in a slow one, 0 in another */
-	uint64_t value;
+	uint64_t value;    /* of a real number: its rank */
 	bool is_text;
+	bool is_real;
 };
+
+/* Ranks are in the order of the numbers whose bits are given; those that are none come last. */
+#define SIGN       (UINT64_C(1) << 63)
+#define NAN_RANK   UINT64_MAX
+#define NAN_BITS   (UINT64_C(0x7ff8) << 48)
+#define INFINITIES (UINT64_C(0x7ff) << 52)
+
+static uint64_t rank_of(uint64_t bits)
+{
+	if ((bits & ~SIGN) > INFINITIES)
+		return NAN_RANK;
+	return bits & SIGN ? ~bits : bits | SIGN;
+}
+
+static uint64_t bits_of(uint64_t rank)
+{
+	if (rank == NAN_RANK)
+		return NAN_BITS;
+	return rank & SIGN ? rank & ~SIGN : ~rank;
+}
+
+static void unrank(struct value_range *range)
+{
+	if (!range->count)
+		return;
+	range->least = bits_of(range->least);
+	range->median = bits_of(range->median);
+	range->most = bits_of(range->most);
+}
+
+static struct seen seen_of(const struct class_table *classes, const struct rec_link *link,
+			   uint64_t taken_ns)
+{
+	return (struct seen){
+		.class = classes->of_op[link->from],
+		.name = link->ident,
+		.taken_ns = taken_ns,
+		.value = link->is_real ? rank_of(link->result) : link->result,
+		.is_text = link->is_text,
+		.is_real = link->is_real,
+	};
+}
+
+double value_real(uint64_t bits)
+{
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
 
 static int compare_seen(const void *left, const void *right)
 {
@@ -36,6 +88,8 @@ static int compare_seen(const void *left, const void *right)
 		return a->name < b->name ? -1 : 1;
 	if (a->is_text != b->is_text)
 		return a->is_text ? 1 : -1;
+	if (a->is_real != b->is_real)
+		return a->is_real ? 1 : -1;
 	return (a->taken_ns > b->taken_ns) - (a->taken_ns < b->taken_ns);
 }
 
@@ -96,18 +150,24 @@ static struct value_row row_of(struct seen *seen, size_t count, size_t slow)
 {
 	struct value_row row = { .class = seen->class,
 				 .name = seen->name,
-				 .is_text = seen->is_text };
+				 .is_text = seen->is_text,
+				 .is_real = seen->is_real };
 
-	for (size_t i = 0; i < count && !row.is_text; i++)
+	for (size_t i = 0; i < count && !row.is_text && !row.is_real; i++)
 		row.is_signed = row.is_signed || (int64_t)seen[i].value < 0;
 	row.usual = range_of(seen, count - slow, row.is_signed);
 	row.slow = range_of(seen + count - slow, slow, row.is_signed);
+	if (row.is_real) {
+		unrank(&row.usual);
+		unrank(&row.slow);
+	}
 	return row;
 }
 
 static bool is_same(const struct seen *a, const struct seen *b)
 {
-	return a->class == b->class && a->name == b->name && a->is_text == b->is_text;
+	return a->class == b->class && a->name == b->name && a->is_text == b->is_text &&
+	       a->is_real == b->is_real;
 }
 
 static bool is_of_ended_call(const struct recording *rec, const struct rec_link *link)
@@ -130,9 +190,7 @@ static struct seen *seen_find(const struct recording *rec, const struct class_ta
 			continue;
 		const struct rec_op *op = &rec->ops[link->from];
 
-		seen[(*count)++] =
-			(struct seen){ classes->of_op[link->from], link->ident,
-				       op->end_ns - op->start_ns, link->result, link->is_text };
+		seen[(*count)++] = seen_of(classes, link, op->end_ns - op->start_ns);
 	}
 	if (*count)
 		qsort(seen, *count, sizeof(*seen), compare_seen);
@@ -229,9 +287,7 @@ void value_table_build_in(struct value_table *table, const struct recording *rec
 			request_of_link(rec, link, requests, request_count);
 
 		if (request)
-			seen[count++] =
-				(struct seen){ classes->of_op[link->from], link->ident,
-					       request->is_slow, link->result, link->is_text };
+			seen[count++] = seen_of(classes, link, request->is_slow);
 	}
 	if (count)
 		qsort(seen, count, sizeof(*seen), compare_seen);

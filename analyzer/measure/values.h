@@ -11,7 +11,8 @@
 #include "recording/classes.h"
 #include "recording/recording.h"
 
-/* Of some calls. Numbers are as the program has them: signed if one is below zero. */
+/* Of some calls. Numbers are as the program has them: signed if one is below zero; or bits of
+ * doubles, whose order is that of the numbers. */
 struct value_range {
 	size_t count;
 	uint64_t least, median, most; /* of strings all are the id of the most frequent one */
@@ -23,6 +24,7 @@ struct value_row {
 	uint32_t name; /* string id: "len", "$ret" */
 	bool is_text;
 	bool is_signed;
+	bool is_real;
 	uint64_t slow_ns; /* the slowest calls took so long, or longer */
 	struct value_range usual, slow;
 };
@@ -52,6 +54,8 @@ void value_table_build(struct value_table *, const struct recording *, const str
 void value_table_build_in(struct value_table *, const struct recording *,
 			  const struct class_table *, struct value_request *requests, size_t count);
 void value_table_free(struct value_table *);
+/* The number of a real value's bits. */
+double value_real(uint64_t bits);
 
 /* `count` requests, whose indexes are below that; they are put in order. */
 void value_lists_build(struct value_lists *, const struct recording *,

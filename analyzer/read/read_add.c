@@ -259,7 +259,7 @@ static bool add_link(struct reading *reading, const struct rec_link *link)
 
 /* A value that an op's own line has, as a link that has it. */
 static bool add_value(struct reading *reading, const struct rec_op *op, uint32_t id, uint64_t name,
-		      uint64_t number, uint64_t text)
+		      uint64_t number, uint64_t text, bool is_real)
 {
 	struct rec_link link = {
 		.at_ns = op->end_ns,
@@ -268,6 +268,7 @@ static bool add_value(struct reading *reading, const struct rec_op *op, uint32_t
 		.thread = op->thread,
 		.kind = LINK_VALUE,
 		.is_text = text != 0,
+		.is_real = is_real,
 	};
 	uint32_t string;
 
@@ -285,9 +286,9 @@ static bool add_values(struct reading *reading, const struct event *event, const
 	const uint64_t *number = event->number;
 
 	return add_value(reading, op, id, number[FIELD_VALUE_NAME], number[FIELD_VALUE],
-			 number[FIELD_TEXT]) &&
+			 number[FIELD_TEXT], number[FIELD_REAL] != 0) &&
 	       add_value(reading, op, id, number[FIELD_VALUE2_NAME], number[FIELD_VALUE2],
-			 number[FIELD_TEXT2]);
+			 number[FIELD_TEXT2], false);
 }
 
 /* The ops that stand for a whole thread or process. */
@@ -391,6 +392,7 @@ bool event_add_link(struct reading *reading, const struct event *event)
 		return false;
 	if (link.kind == LINK_VALUE) {
 		link.is_text = text != 0;
+		link.is_real = event->number[FIELD_REAL] != 0;
 		link.result = text ? text : event->number[FIELD_VALUE];
 	}
 	return add_link(reading, &link);

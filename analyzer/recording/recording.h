@@ -109,6 +109,7 @@ struct rec_link {
 	uint32_t count; /* wakes: how many waited, at most one but for a wake of all */
 	bool all;       /* a wake of all that wait: a broadcast */
 	bool is_text;   /* value: a string */
+	bool is_real;   /* value: `result` has the bits of a double */
 	uint32_t thread;
 	uint32_t stack;
 };

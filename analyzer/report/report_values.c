@@ -18,6 +18,9 @@ void report_value_range(const struct analysis *analysis, struct emit *emit,
 		snprintf(text, sizeof(text), "\"%.100s\" (%zu of %zu)",
 			 analysis->recording->strings[range->median], range->frequent_count,
 			 range->count);
+	else if (range->count && row->is_real)
+		snprintf(text, sizeof(text), "%.6g (%.6g..%.6g)", value_real(range->median),
+			 value_real(range->least), value_real(range->most));
 	else if (range->count && row->is_signed)
 		snprintf(text, sizeof(text), "%" PRId64 " (%" PRId64 "..%" PRId64 ")",
 			 (int64_t)range->median, (int64_t)range->least, (int64_t)range->most);

@@ -3,6 +3,7 @@
 #include "requestvalues.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "analysis.h"
@@ -39,10 +40,15 @@ void request_values_build(struct value_lists *lists, const struct analysis *anal
 	free(list);
 }
 
-static void put_value(FILE *file, const struct recording *rec, const struct rec_link *link)
+static void put_value(FILE *file, const struct recording *rec, const struct rec_link *link,
+		      bool is_json)
 {
 	if (link->is_text)
 		emit_json_string(file, rec->strings[link->result]);
+	else if (link->is_real && is_json && !isfinite(value_real(link->result)))
+		fputs("null", file); /* JSON has no such numbers */
+	else if (link->is_real)
+		fprintf(file, is_json ? "%.17g" : "%.6g", value_real(link->result));
 	else
 		fprintf(file, "%" PRId64, (int64_t)link->result);
 }
@@ -66,7 +72,7 @@ char *request_values_text(const struct value_lists *lists, const struct analysis
 			fprintf(file, "%s%s(", calls > 1 ? ") " : "",
 				facts_class_name(analysis, analysis->classes.of_op[call]));
 		fprintf(file, "%s%s=", is_next ? "" : ", ", rec->strings[link->ident]);
-		put_value(file, rec, link);
+		put_value(file, rec, link, false);
 	}
 	if (calls)
 		fputs(")", file);
@@ -92,7 +98,7 @@ void request_values_json(const struct value_lists *lists, const struct analysis 
 			op->end_ns - op->start_ns);
 		emit_json_string(file, rec->strings[link->ident]);
 		fputs(",\"value\":", file);
-		put_value(file, rec, link);
+		put_value(file, rec, link, true);
 		fputs("}", file);
 	}
 	fputs("]", file);

@@ -40,7 +40,8 @@ enum probe_format {
 	PROBE_FORMAT_UNSIGNED,
 	PROBE_FORMAT_SIGNED,
 	PROBE_FORMAT_HEXADECIMAL,
-	PROBE_FORMAT_STRING
+	PROBE_FORMAT_STRING,
+	PROBE_FORMAT_REAL
 };
 
 /* One value: the parts apply to the base from the first to the last. */

@@ -7,6 +7,8 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,15 +67,49 @@ static bool read_unit(struct parser *parser, uint64_t *factor)
 			   (int)length, parser->at);
 }
 
-static bool emit_constant(struct parser *parser, uint64_t magnitude, bool is_negative)
+static bool emit_constant(struct parser *parser, uint64_t magnitude, int exponent, bool is_negative)
 {
 	struct probe_code *code = &parser->out->code;
 
 	if (code->constant_count == PROBE_CONSTANTS_MAX)
 		return parser_fail(parser, parser->at, "more than %d numbers", PROBE_CONSTANTS_MAX);
-	code->constants[code->constant_count++] =
-		(struct probe_constant){ .magnitude = magnitude, .is_negative = is_negative };
+	code->constants[code->constant_count++] = (struct probe_constant){
+		.magnitude = magnitude, .exponent = (int16_t)exponent, .is_negative = is_negative
+	};
 	return emit(parser, PROBE_OP_CONSTANT, (uint8_t)(code->constant_count - 1), 0);
+}
+
+/* "1.5", "1e-3": a double, as in C. A whole one becomes what it is without the point. */
+static bool read_real(struct parser *parser, const char *begin, bool is_negative)
+{
+	uint64_t factor, magnitude;
+	int exponent;
+	char *end;
+	double value = strtod(parser->at, &end);
+
+	parser->at = end;
+	if (!read_unit(parser, &factor))
+		return false;
+	value *= (double)factor;
+	if (isinf(value))
+		return parser_fail(parser, begin, "the number is too large");
+	magnitude = (uint64_t)ldexp(frexp(value, &exponent), DBL_MANT_DIG);
+	exponent = magnitude ? exponent - DBL_MANT_DIG : 0;
+	for (; exponent < 0 && magnitude % 2 == 0; exponent++)
+		magnitude /= 2;
+	return emit_constant(parser, magnitude, exponent, is_negative);
+}
+
+static bool is_real(const char *at)
+{
+	size_t digits = strspn(at, "0123456789");
+
+	if (at[digits] == '.')
+		return true;
+	if (at[digits] != 'e' && at[digits] != 'E')
+		return false;
+	at += digits + 1;
+	return isdigit((unsigned char)at[*at == '-' || *at == '+']);
 }
 
 static bool read_number(struct parser *parser)
@@ -86,19 +122,18 @@ static bool read_number(struct parser *parser)
 	parser->at += is_negative;
 	if (!isdigit((unsigned char)*parser->at))
 		return parser_expected(parser, "a number");
+	if (is_real(parser->at))
+		return read_real(parser, begin, is_negative);
 	errno = 0;
 	value = strtoull(parser->at, &end, 0);
 	parser->at = end;
 	if (errno != 0)
 		return parser_fail(parser, begin, "the number is too large");
-	if (*end == '.')
-		return parser_fail(parser, begin,
-				   "fractions are not compared: write 1500us for 1.5 ms");
 	if (!read_unit(parser, &factor))
 		return false;
 	if (value > UINT64_MAX / factor || (is_negative && value * factor > (uint64_t)1 << 63))
 		return parser_fail(parser, begin, "the number is too large");
-	return emit_constant(parser, value * factor, is_negative);
+	return emit_constant(parser, value * factor, 0, is_negative);
 }
 
 /* One letter of a string or between ' and ', which may stand behind a backslash. */
@@ -127,7 +162,7 @@ static bool read_character(struct parser *parser)
 	if (*parser->at != '\'')
 		return parser_fail(parser, begin, "expected one character; a string is in \"\"");
 	parser->at++;
-	return emit_constant(parser, (unsigned char)letter, false);
+	return emit_constant(parser, (unsigned char)letter, 0, false);
 }
 
 static bool read_text(struct parser *parser, struct term *term)

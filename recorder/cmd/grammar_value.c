@@ -138,6 +138,7 @@ static bool read_format(struct parser *parser, struct probe_expression *expressi
 		{ "s32", PROBE_FORMAT_SIGNED, 4 },      { "s64", PROBE_FORMAT_SIGNED, 8 },
 		{ "x8", PROBE_FORMAT_HEXADECIMAL, 1 },  { "x16", PROBE_FORMAT_HEXADECIMAL, 2 },
 		{ "x32", PROBE_FORMAT_HEXADECIMAL, 4 }, { "x64", PROBE_FORMAT_HEXADECIMAL, 8 },
+		{ "f32", PROBE_FORMAT_REAL, 4 },        { "f64", PROBE_FORMAT_REAL, 8 },
 	};
 	char word[16];
 	const char *begin = parser->at;
@@ -151,8 +152,9 @@ static bool read_format(struct parser *parser, struct probe_expression *expressi
 		expression->format_bytes = formats[i].bytes;
 		return true;
 	}
-	return parser_fail(parser, begin,
-			   "there is no format `%s`: str, u8 to u64, s8 to s64, x8 to x64", word);
+	return parser_fail(
+		parser, begin,
+		"there is no format `%s`: str, u8 to u64, s8 to s64, x8 to x64, f32, f64", word);
 }
 
 /* A label that is too long for its place keeps its end, which tells more. */

@@ -26,6 +26,8 @@ static void bits_text(const struct top_state *state, uint32_t type, uint64_t bit
 		snprintf(to, size, "\"%s\"", text);
 	} else if (type == PROBE_SIGNED) {
 		snprintf(to, size, "%" PRId64, (int64_t)bits);
+	} else if (type == PROBE_REAL) {
+		snprintf(to, size, "%.6g", top_value_real(bits));
 	} else {
 		snprintf(to, size, type == PROBE_HEXADECIMAL ? "%#" PRIx64 : "%" PRIu64, bits);
 	}

@@ -4,6 +4,7 @@
  * table of the screen.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -197,6 +198,16 @@ static void put_calls(const struct top_state *state, size_t most)
 	free(sums);
 }
 
+static void put_real(const char *key, uint64_t bits)
+{
+	double value = top_value_real(bits);
+
+	if (isfinite(value))
+		printf(",\"%s\":%.17g", key, value);
+	else
+		printf(",\"%s\":null", key);
+}
+
 static void put_range(const struct top_state *state, const char *key, uint32_t type,
 		      const struct top_range *range)
 {
@@ -212,6 +223,11 @@ static void put_range(const struct top_state *state, const char *key, uint32_t t
 	} else if (type == PROBE_SIGNED) {
 		printf(",\"median\":%" PRId64 ",\"least\":%" PRId64 ",\"most\":%" PRId64 "}",
 		       (int64_t)range->median, (int64_t)range->least, (int64_t)range->most);
+	} else if (type == PROBE_REAL) {
+		put_real("median", range->median);
+		put_real("least", range->least);
+		put_real("most", range->most);
+		putchar('}');
 	} else {
 		printf(",\"median\":%" PRIu64 ",\"least\":%" PRIu64 ",\"most\":%" PRIu64 "}",
 		       range->median, range->least, range->most);

@@ -9,6 +9,7 @@
 #include "top_values.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "probe_code.h"
 
@@ -127,6 +128,16 @@ static bool find_calls(struct call *calls, size_t *count, const struct top_calls
 
 /* --- Their values ----------------------------------------------------------------------------- */
 
+/* Of a double's bits: ranks are in the order of the numbers; those that are none come last. */
+static uint64_t real_rank(uint64_t bits)
+{
+	static const uint64_t sign = UINT64_C(1) << 63;
+
+	if ((bits & ~sign) > UINT64_C(0x7ff) << 52)
+		return UINT64_MAX;
+	return bits & sign ? ~bits : bits | sign;
+}
+
 static int compare_seen(const void *left, const void *right)
 {
 	const struct seen *a = left, *b = right;
@@ -135,6 +146,8 @@ static int compare_seen(const void *left, const void *right)
 	order = order ? order : order_of(a->name, b->name);
 	order = order ? order : order_of(a->type, b->type);
 	order = order ? order : order_of(a->is_slow, b->is_slow);
+	if (!order && a->type == PROBE_REAL)
+		return order_of(real_rank(a->bits), real_rank(b->bits));
 	if (order || a->type != PROBE_SIGNED)
 		return order ? order : order_of(a->bits, b->bits);
 	return ((int64_t)a->bits > (int64_t)b->bits) - ((int64_t)a->bits < (int64_t)b->bits);
@@ -235,4 +248,12 @@ void top_values_free(struct top_value_rows *rows)
 {
 	free(rows->rows);
 	*rows = (struct top_value_rows){ .count = 0 };
+}
+
+double top_value_real(uint64_t bits)
+{
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
 }

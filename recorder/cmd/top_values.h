@@ -33,5 +33,7 @@ struct top_value_rows {
 void top_values_build(struct top_value_rows *, const struct top_calls *,
 		      const struct top_requests *, uint64_t since_ns);
 void top_values_free(struct top_value_rows *);
+/* The number that has the bits. */
+double top_value_real(uint64_t bits);
 
 #endif

@@ -216,6 +216,24 @@ static bool take_memory(struct reading *reading, uint8_t bytes, struct probe_fet
 	return is_symbol == (fetch->reg == PROBE_RIP);
 }
 
+/* "%xmm3" */
+static bool take_vector(struct reading *reading, uint8_t *number)
+{
+	static const char name[] = "%xmm";
+	const char *at = reading->at;
+	unsigned found = 0, digits = 0;
+
+	if ((size_t)(reading->end - at) < sizeof(name) || memcmp(at, name, sizeof(name) - 1) != 0)
+		return false;
+	for (at += sizeof(name) - 1; at < reading->end && isdigit((unsigned char)*at); digits++)
+		found = found * 10 + (unsigned)(*at++ - '0');
+	if (digits == 0 || digits > 2 || found >= PROBE_VECTORS)
+		return false;
+	reading->at = at;
+	*number = (uint8_t)found;
+	return true;
+}
+
 static bool take_place(struct reading *reading, uint8_t bytes, struct probe_fetch *fetch)
 {
 	bool is_second = false;
@@ -226,6 +244,10 @@ static bool take_place(struct reading *reading, uint8_t bytes, struct probe_fetc
 	}
 	if (reading->at == reading->end || *reading->at != '%')
 		return take_memory(reading, bytes, fetch);
+	if (take_vector(reading, &fetch->reg)) {
+		fetch->start = PROBE_FROM_VECTOR;
+		return true;
+	}
 	fetch->start = PROBE_FROM_REGISTER;
 	if (!take_register(reading, &fetch->reg, &is_second))
 		return false;
@@ -236,16 +258,25 @@ static bool take_place(struct reading *reading, uint8_t bytes, struct probe_fetc
 	return true;
 }
 
-/* "-4@%eax": four bytes with a sign. */
+/* "-4@%eax": four bytes with a sign; "8f@%xmm0": a double. */
 static void read_argument(struct reading *reading, struct probe_fetch *fetch)
 {
 	int64_t bytes;
+	bool is_real;
 
 	memset(fetch, 0, sizeof(*fetch));
-	if (!take_number(reading, &bytes) || !take(reading, '@'))
+	if (!take_number(reading, &bytes))
+		return;
+	is_real = take(reading, 'f');
+	if (!take(reading, '@'))
 		return;
 	fetch->type = bytes < 0 ? PROBE_SIGNED : PROBE_UNSIGNED;
 	bytes = bytes < 0 ? -bytes : bytes;
+	if (is_real) {
+		if (bytes < 4)
+			return;
+		fetch->type = PROBE_REAL;
+	}
 	if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
 		return;
 	if (take_place(reading, (uint8_t)bytes, fetch) && reading->at == reading->end)

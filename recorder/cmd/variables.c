@@ -203,11 +203,15 @@ static bool is_in_frame(const struct location *location)
 static const char *read_constant(Dwarf_Die *die, struct location *location)
 {
 	Dwarf_Attribute attribute;
-	Dwarf_Sword value;
+	Dwarf_Sword value = 0;
+	Dwarf_Block block;
 
 	if (!dwarf_attr_integrate(die, DW_AT_const_value, &attribute))
 		return location_optimized_out;
-	if (dwarf_formsdata(&attribute, &value) != 0)
+	/* A block has the bytes of a real number. */
+	if (dwarf_formblock(&attribute, &block) == 0 && block.length <= sizeof(value))
+		memcpy(&value, block.data, block.length);
+	else if (dwarf_formsdata(&attribute, &value) != 0)
 		return "is a constant that is no number";
 	*location = (struct location){ .kind = LOCATION_VALUE };
 	location->program.start = PROBE_FROM_ZERO;

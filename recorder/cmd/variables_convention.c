@@ -24,7 +24,7 @@ enum word_class { CLASS_NONE, CLASS_VECTOR, CLASS_INTEGER, CLASS_MEMORY };
 
 static const uint8_t integer_registers[INTEGER_REGISTERS] = { PROBE_RDI, PROBE_RSI, PROBE_RDX,
 							      PROBE_RCX, PROBE_R8,  PROBE_R9 };
-static const char is_floating[] = "is a floating-point number in a vector register: not read";
+static const char is_long_double[] = "is a long double, in a register that is not read";
 static const char is_empty[] = "has no bytes";
 static const char is_rusts[] =
 	"is passed as Rust likes, which debug information does not say: probe a line behind the "
@@ -338,9 +338,9 @@ const char *convention_next(struct convention *convention, Dwarf_Die *type,
 		if (passing.classes[i] == CLASS_INTEGER)
 			location->registers[location->register_count++] =
 				integer_registers[convention->integers++];
-	convention->vectors += vectors;
-	if (vectors > 0)
-		return is_floating;
+		else if (passing.classes[i] == CLASS_VECTOR)
+			location->registers[location->register_count++] =
+				(uint8_t)(LOCATION_VECTORS + convention->vectors++);
 	return passing.is_by_reference ? location_follow(location) : NULL;
 }
 
@@ -348,6 +348,7 @@ const char *convention_returned(Dwarf_Die *type, bool is_rust, struct location *
 {
 	Dwarf_Die stripped;
 	struct passing passing;
+	unsigned integers = 0, vectors = 0;
 
 	if (!convention_strip(type, &stripped))
 		return "is void";
@@ -355,18 +356,19 @@ const char *convention_returned(Dwarf_Die *type, bool is_rust, struct location *
 	if (is_rust && passing.bytes <= WORDS_MAX * WORD_BYTES &&
 	    !is_settled_in_rust(&stripped, &passing))
 		return is_rusts;
-	*location = (struct location){ .kind = LOCATION_REGISTERS,
-				       .registers = { PROBE_RAX, PROBE_RDX } };
+	*location = (struct location){ .kind = LOCATION_REGISTERS };
 	if (passing.is_in_memory || passing.is_by_reference || passing.bytes > 16) {
-		location->register_count = 1;
+		location_set_register(location, PROBE_RAX);
 		if (!is_aggregate(&stripped) && dwarf_tag(&stripped) == DW_TAG_base_type)
-			return is_floating;
+			return is_long_double;
 		return location_follow(location);
 	}
-	for (size_t i = 0; i < WORDS_MAX; i++) {
-		if (passing.classes[i] == CLASS_VECTOR)
-			return is_floating;
-		location->register_count += passing.classes[i] == CLASS_INTEGER;
-	}
+	for (size_t i = 0; i < WORDS_MAX; i++)
+		if (passing.classes[i] == CLASS_INTEGER)
+			location->registers[location->register_count++] =
+				integers++ ? PROBE_RDX : PROBE_RAX;
+		else if (passing.classes[i] == CLASS_VECTOR)
+			location->registers[location->register_count++] =
+				(uint8_t)(LOCATION_VECTORS + vectors++);
 	return location->register_count == 0 ? is_empty : NULL;
 }

@@ -18,6 +18,8 @@
 
 #include "variables_members.h"
 
+enum { VECTOR_ARGUMENTS = 8 }; /* that are passed in registers */
+
 struct filling {
 	const struct probe_text *text;
 	struct variables *variables; /* NULL: no debug information */
@@ -66,6 +68,9 @@ static int fetch_untyped(const struct filling *filling, const struct probe_expre
 	case PROBE_FORMAT_STRING:
 		fetch->type = PROBE_STRING;
 		break;
+	case PROBE_FORMAT_REAL:
+		fetch->type = PROBE_REAL;
+		break;
 	case PROBE_FORMAT_NONE:
 	case PROBE_FORMAT_HEXADECIMAL:
 		break;
@@ -95,6 +100,8 @@ static int fetch_noted(const struct filling *filling, const struct probe_express
 	memcpy(fetch->name, untyped.name, sizeof(fetch->name));
 	fetch->is_hidden = untyped.is_hidden;
 	if (untyped.type == PROBE_STRING || expression->format != PROBE_FORMAT_NONE) {
+		if (untyped.type == PROBE_REAL && fetch->size < untyped.size)
+			return fail_value(filling, expression, "has fewer bits");
 		if (untyped.type == PROBE_STRING || untyped.size < fetch->size)
 			fetch->size = untyped.size;
 		fetch->type = untyped.type;
@@ -114,6 +121,14 @@ static int fetch_argument(const struct filling *filling, const struct probe_expr
 	if (filling->place->kind != PROBE_AT_ENTRY)
 		return fail_value(filling, expression,
 				  "is known only at the entry of a function: name a variable");
+	if (expression->format == PROBE_FORMAT_REAL) {
+		if (number > VECTOR_ARGUMENTS)
+			return fail_value(filling, expression,
+					  "is not passed in a register: the first 8 of these are");
+		fetch->start = PROBE_FROM_VECTOR;
+		fetch->reg = (uint8_t)(number - 1);
+		return fetch_untyped(filling, expression, fetch);
+	}
 	if (number > sizeof(registers))
 		return fail_value(filling, expression,
 				  "is not passed in a register: $arg1 to $arg6 are");
@@ -151,8 +166,13 @@ static int fetch_returned(const struct filling *filling, const struct probe_expr
 	fetch->is_at_return = true;
 	fetch->reg = PROBE_RAX;
 	if (!filling->variables ||
-	    (expression->part_count == 0 && expression->format != PROBE_FORMAT_NONE))
+	    (expression->part_count == 0 && expression->format != PROBE_FORMAT_NONE)) {
+		if (expression->format == PROBE_FORMAT_REAL) {
+			fetch->start = PROBE_FROM_VECTOR;
+			fetch->reg = 0;
+		}
 		return fetch_untyped(filling, expression, fetch);
+	}
 	if (filling->variables->is_clone)
 		return fail_value(
 			filling, expression,
@@ -251,12 +271,15 @@ static int settle_sign(const struct filling *filling, uint8_t op, const struct p
 {
 	uint64_t bits = 0 - constant->magnitude;
 
-	if (!constant->is_negative || constant->magnitude == 0 || fetch->type == PROBE_SIGNED)
+	if (!constant->is_negative || constant->magnitude == 0 || fetch->type == PROBE_SIGNED ||
+	    fetch->type == PROBE_REAL)
 		return 0;
 	if (op != PROBE_OP_EQUAL && op != PROBE_OP_UNEQUAL)
 		return fail(filling, -EINVAL,
 			    "`%s` has no sign: it is never below 0 (with one: %s:s%d)", fetch->name,
 			    fetch->name, fetch->size == PROBE_STRING_BYTES ? 64 : fetch->size * 8);
+	if (constant->exponent != 0)
+		return 0; /* is no whole number: it differs from all of these */
 	if (fetch->size < 8)
 		bits &= ((uint64_t)1 << fetch->size * 8) - 1;
 	*constant = (struct probe_constant){ .magnitude = bits };

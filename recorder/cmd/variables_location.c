@@ -23,8 +23,6 @@ static const char is_complicated[] =
 static const char is_split[] = "is in several pieces here";
 static const char is_thread_local[] =
 	"is thread-local, and not in the program's own file: where it is differs from run to run";
-static const char is_in_vector[] =
-	"is in a vector register here, which a probe leaves alone; in memory its bits can be read";
 static const char has_too_many_steps[] = "takes more pointers to reach than a probe may follow";
 static const char has_no_address[] = "is in a register or a constant here: it has no address";
 static const char is_too_far[] = "is too far from its pointer";
@@ -105,6 +103,10 @@ const char *location_finish(struct location *location, uint8_t bytes)
 			return location_optimized_out;
 		program->start = PROBE_FROM_REGISTER;
 		program->reg = location->registers[location->offset / 8];
+		if (program->reg >= LOCATION_VECTORS) {
+			program->start = PROBE_FROM_VECTOR;
+			program->reg -= LOCATION_VECTORS;
+		}
 		if (within != 0) {
 			program->bit_shift = (uint8_t)(within * 8);
 			program->bit_count = (uint8_t)(bytes * 8);
@@ -273,16 +275,31 @@ static const char *read_entry_value(struct location *location, const Dwarf_Op *o
 	return NULL;
 }
 
+/* The register that has it, of those that a probe reads; LOCATION_NOWHERE: it is in none. */
+static uint8_t register_of(const Dwarf_Op *op)
+{
+	enum { XMM0 = PROBE_RIP + 1 };
+	uint64_t number = PROBE_RIP;
+
+	if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31)
+		number = op->atom - DW_OP_reg0;
+	else if (op->atom == DW_OP_regx)
+		number = op->number;
+	if (number < PROBE_RIP)
+		return (uint8_t)number;
+	if (number >= XMM0 && number < XMM0 + PROBE_VECTORS)
+		return (uint8_t)(LOCATION_VECTORS + number - XMM0);
+	return LOCATION_NOWHERE;
+}
+
 /* The first op says where the sum begins. */
 static const char *read_first(struct location *location, const Dwarf_Op *op,
 			      Dwarf_Attribute *attribute, const struct location_frame *frame)
 {
-	if (op->atom >= DW_OP_reg0 && op->atom < DW_OP_reg0 + PROBE_RIP) {
-		location_set_register(location, (uint8_t)(op->atom - DW_OP_reg0));
+	if (register_of(op) != LOCATION_NOWHERE) {
+		location_set_register(location, register_of(op));
 		return NULL;
 	}
-	if (op->atom > DW_OP_reg0 + PROBE_RIP && op->atom <= DW_OP_reg31)
-		return is_in_vector;
 	if (op->atom >= DW_OP_breg0 && op->atom < DW_OP_breg0 + PROBE_RIP) {
 		set_memory(location, (uint8_t)(op->atom - DW_OP_breg0), (int64_t)op->number);
 		return NULL;
@@ -359,10 +376,9 @@ static const char *read_pieces(struct location *location, const Dwarf_Op *ops, s
 {
 	*location = (struct location){ .kind = LOCATION_REGISTERS };
 	for (size_t i = 0; i < count; i++) {
-		uint8_t reg = LOCATION_NOWHERE;
+		uint8_t reg = register_of(&ops[i]);
 
-		if (ops[i].atom >= DW_OP_reg0 && ops[i].atom < DW_OP_reg0 + PROBE_RIP)
-			reg = (uint8_t)(ops[i++].atom - DW_OP_reg0);
+		i += reg != LOCATION_NOWHERE;
 		if (i == count || ops[i].atom != DW_OP_piece || location->register_count == 2 ||
 		    ops[i].number > 8 || (ops[i].number != 8 && i + 1 < count))
 			return is_split;

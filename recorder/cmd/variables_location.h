@@ -16,9 +16,11 @@
 
 enum location_kind {
 	LOCATION_MEMORY,    /* the program computes its address */
-	LOCATION_REGISTERS, /* it is in one or two of them */
+	LOCATION_REGISTERS, /* it is in one or two of them; LOCATION_VECTORS + n: in a vector's */
 	LOCATION_VALUE      /* the program computes its value */
 };
+
+enum { LOCATION_VECTORS = 0x80 };
 
 struct location {
 	enum location_kind kind;

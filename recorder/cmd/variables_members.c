@@ -322,6 +322,7 @@ static void set_format(const struct probe_expression *expression, enum probe_typ
 		[PROBE_FORMAT_UNSIGNED] = PROBE_UNSIGNED,
 		[PROBE_FORMAT_SIGNED] = PROBE_SIGNED,
 		[PROBE_FORMAT_HEXADECIMAL] = PROBE_HEXADECIMAL,
+		[PROBE_FORMAT_REAL] = PROBE_REAL,
 	};
 
 	program->type = (uint8_t)type;
@@ -345,20 +346,37 @@ static enum probe_type type_of_number(Dwarf_Die *type)
 	if (dwarf_tag(type) != DW_TAG_base_type)
 		return PROBE_HEXADECIMAL;
 	dwarf_formudata(dwarf_attr(type, DW_AT_encoding, &attribute), &encoding);
-	return encoding == DW_ATE_signed || encoding == DW_ATE_signed_char ? PROBE_SIGNED
-									   : PROBE_UNSIGNED;
+	switch (encoding) {
+	case DW_ATE_float:
+	case DW_ATE_complex_float:
+	case DW_ATE_decimal_float:
+		return PROBE_REAL;
+	default:
+		return encoding == DW_ATE_signed || encoding == DW_ATE_signed_char ? PROBE_SIGNED
+										   : PROBE_UNSIGNED;
+	}
 }
 
-static bool is_floating(Dwarf_Die *type)
+/* Whether its bits, or a number of them, can be had as they are asked for. */
+static bool check_real(struct way *way, const struct probe_expression *expression, unsigned bytes)
 {
+	enum probe_format format = expression->format;
 	Dwarf_Attribute attribute;
 	Dwarf_Word encoding = 0;
 
-	if (dwarf_tag(type) != DW_TAG_base_type)
-		return false;
-	dwarf_formudata(dwarf_attr(type, DW_AT_encoding, &attribute), &encoding);
-	return encoding == DW_ATE_float || encoding == DW_ATE_complex_float ||
-	       encoding == DW_ATE_decimal_float;
+	if (format == PROBE_FORMAT_REAL && expression->format_bytes > bytes)
+		return fail(way, "has only %u bits", bytes * 8);
+	if (type_of_number(&way->type) != PROBE_REAL || format == PROBE_FORMAT_HEXADECIMAL)
+		return true;
+	dwarf_formudata(dwarf_attr(&way->type, DW_AT_encoding, &attribute), &encoding);
+	if (encoding != DW_ATE_float || bytes < 4)
+		return fail(way, "is no float or double: only its bits can be read (:x%u)",
+			    bytes * 8);
+	if (format != PROBE_FORMAT_NONE &&
+	    !(format == PROBE_FORMAT_REAL && expression->format_bytes == bytes))
+		return fail(way, "is a floating-point number: read it as :f%u, its bits as :x%u",
+			    bytes * 8, bytes * 8);
+	return true;
 }
 
 static bool finish_string(struct way *way)
@@ -404,10 +422,8 @@ static bool finish_number(struct way *way, const struct probe_expression *expres
 	if (way->is_void || dwarf_aggregate_size(&way->type, &bytes) != 0 ||
 	    (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8))
 		return fail(way, "is no number of 1, 2, 4 or 8 bytes");
-	if (is_floating(&way->type) && expression->format != PROBE_FORMAT_HEXADECIMAL)
-		return fail(way, "is a floating-point number: only its bits can be read (:x%u)",
-			    (unsigned)bytes * 8);
-	if (!check(way, location_finish(way->location, (uint8_t)bytes)))
+	if (!check_real(way, expression, (unsigned)bytes) ||
+	    !check(way, location_finish(way->location, (uint8_t)bytes)))
 		return false;
 	set_format(expression, type_of_number(&way->type), (uint8_t)bytes, program);
 	if (way->bit_count) {

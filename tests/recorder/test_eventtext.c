@@ -114,6 +114,7 @@ START_TEST(keys_go_by_the_kind)
 END_TEST
 
 #define PROBED .type = RECORD_OP, .what = KIND_OP_USER
+#define HALF   UINT64_C(0x3fe0000000000000) /* the bits of 0.5 */
 
 START_TEST(calls_of_probed_functions_have_values)
 {
@@ -143,6 +144,22 @@ START_TEST(calls_of_probed_functions_have_values)
 		  8 },
 		/* 11 */ { { PROBED, .ident = 5, .flags = RECORD_ANNOTATED }, "vn", 0 },
 		/* 12 */ { { PROBED, .ident = 5, .flags = RECORD_ANNOTATED }, "i", 5 },
+		/* 13 */ { { PROBED, .value = 7, .ident = 5 }, "vr", 0 },
+		/* 14 */
+		{ { PROBED, .value = HALF, .ident = 5, .flags = PROBE_REAL },
+		  "v",
+		  (json_int_t)HALF },
+		/* 15 */ { { PROBED, .value = HALF, .ident = 5, .flags = PROBE_REAL }, "vr", 1 },
+		/* 16 */ { { PROBED, .value = HALF, .ident = 5, .flags = PROBE_REAL }, "ac", 0 },
+		/* 17: its second value is a string */
+		{ { PROBED, .value = HALF, .ident = 5, .fd = 6, .count = 8,
+		    .flags = PROBE_REAL | PROBE_STRING << FIELD_SECOND },
+		  "vs2",
+		  8 },
+		/* 18 */
+		{ { .type = RECORD_LINK, .what = LINK_VALUE, .value = HALF, .count = PROBE_REAL },
+		  "vr",
+		  1 },
 	};
 	json_t *line = put(eventtext_put, &rows[_i].record);
 
@@ -223,7 +240,7 @@ SUITE()
 {
 	FIXTURE(setup, recording_end);
 	LOOP(keys_go_by_the_kind, 0, 20);
-	LOOP(calls_of_probed_functions_have_values, 0, 13);
+	LOOP(calls_of_probed_functions_have_values, 0, 19);
 	LOOP(the_longest_line_fits, 0, UINT8_MAX + 1);
 	TEST(what_is_open_has_no_end);
 	TEST(what_was_cut_off_says_when);

@@ -3,6 +3,7 @@
  */
 #include "probe_eval.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "suite.h"
@@ -22,7 +23,10 @@ static bool read_memory(void *context, uint64_t address, void *to, size_t bytes)
 }
 
 static uint64_t registers[PROBE_REGISTERS];
-static const struct probe_context context = { registers, 0x1000, read_memory, NULL, 0x5000 };
+static uint64_t vectors[PROBE_VECTORS];
+static const struct probe_context context = {
+	registers, 0x1000, read_memory, NULL, 0x5000, vectors
+};
 static struct probe_value values[PROBE_FETCHES_MAX];
 
 static struct probe_value *fetch(const struct probe_fetch *wanted)
@@ -50,6 +54,19 @@ START_TEST(registers_are_cut_and_extended)
 		/*  6: a bit-field of 3 */ { 0xb8, PROBE_UNSIGNED, 4, 3, 3, 7 },
 		/*  7 */ { 0xb8, PROBE_SIGNED, 4, 3, 3, UINT64_MAX },
 		/*  8 */ { 0x98, PROBE_SIGNED, 4, 3, 3, 3 },
+		/*  9: 1.5 */ { 0x3ff8000000000000, PROBE_REAL, 8, 0, 0, 0x3ff8000000000000 },
+		/* 10: -1.5, of a float; what is above is not its own */
+		{ 0x12345678bfc00000, PROBE_REAL, 4, 0, 0, 0xbff8000000000000 },
+		/* 11: the upper of two floats */
+		{ 0xbfc0000012345678, PROBE_REAL, 4, 32, 32, 0xbff8000000000000 },
+		/* 12: 0 */ { 0, PROBE_REAL, 4, 0, 0, 0 },
+		/* 13: -0 */ { 0x80000000, PROBE_REAL, 4, 0, 0, 0x8000000000000000 },
+		/* 14: the least float, 2 ^ -149 */ { 1, PROBE_REAL, 4, 0, 0, 0x36a0000000000000 },
+		/* 15: the largest that begins with no 1 */
+		{ 0x7fffff, PROBE_REAL, 4, 0, 0, 0x380fffffc0000000 },
+		/* 16: the largest */ { 0x7f7fffff, PROBE_REAL, 4, 0, 0, 0x47efffffe0000000 },
+		/* 17: infinite */ { 0xff800000, PROBE_REAL, 4, 0, 0, 0xfff0000000000000 },
+		/* 18: no number */ { 0x7fc00001, PROBE_REAL, 4, 0, 0, 0x7ff8000020000000 },
 	};
 
 	registers[PROBE_RSI] = rows[_i].content;
@@ -73,9 +90,11 @@ START_TEST(numbers_begin_where_they_say)
 		/* 1 */ { PROBE_FROM_MODULE, 0x1000 + 7 },
 		/* 2 */ { PROBE_FROM_ZERO, 7 },
 		/* 3 */ { PROBE_FROM_THREAD, 0x5000 + 7 },
+		/* 4 */ { PROBE_FROM_VECTOR, 0x700 + 7 },
 	};
 
 	registers[PROBE_RSI] = 0x300;
+	vectors[PROBE_RSI] = 0x700;
 	ck_assert_uint_eq(
 		fetch(&(struct probe_fetch){
 			      .start = rows[_i].start, .reg = PROBE_RSI, .add = 7, .size = 8 })
@@ -235,6 +254,110 @@ START_TEST(conditions_count_as_numbers_do)
 	ck_assert_int_eq(probe_judge(&code, values), rows[_i].expected);
 }
 
+/* Numbers of each kind, in their order. Those of one rank are equal. */
+#define WHOLE(number)  .bits = (uint64_t)(number), .type = PROBE_SIGNED
+#define REAL(number)   .real = (number), .type = PROBE_REAL
+#define CONSTANT(m, e) .bits = (m), .exponent = (e), .is_constant = true
+#define NO_NUMBER      99
+static const struct operand {
+	uint64_t bits;
+	double real;
+	uint8_t type;
+	int16_t exponent;
+	bool is_constant;
+	int rank;
+} operands[] = {
+	{ REAL(-INFINITY), .rank = 0 },
+	{ WHOLE(INT64_MIN), .rank = 1 },
+	{ REAL(-0x1p63), .rank = 1 },
+	{ REAL(-1.5), .rank = 2 },
+	{ WHOLE(-1), .rank = 3 },
+	{ REAL(-1.0), .rank = 3 },
+	{ REAL(-0x1p-1074), .rank = 4 },
+	{ REAL(-0.0), .rank = 5 },
+	{ REAL(0.0), .rank = 5 },
+	{ WHOLE(0), .rank = 5 },
+	{ CONSTANT(0, 0), .rank = 5 },
+	{ REAL(0x1p-1074), .rank = 6 },
+	{ CONSTANT(1, -1), .rank = 7 },
+	{ REAL(0.5), .rank = 7 },
+	{ WHOLE(1), .rank = 8 },
+	{ CONSTANT(3, -1), .rank = 9 },
+	{ REAL(0x1p53), .rank = 10 },
+	{ WHOLE((INT64_C(1) << 53) + 1), .rank = 11 }, /* as a double it would be the one above */
+	{ WHOLE(INT64_MAX), .rank = 12 },
+	{ .bits = UINT64_C(1) << 63, .type = PROBE_UNSIGNED, .rank = 13 },
+	{ REAL(0x1p63), .rank = 13 },
+	{ .bits = UINT64_MAX, .type = PROBE_UNSIGNED, .rank = 14 },
+	{ REAL(0x1p64), .rank = 15 },
+	{ CONSTANT(5, 300), .rank = 16 },
+	{ REAL(0x5p300), .rank = 16 },
+	{ REAL(INFINITY), .rank = 17 },
+	{ REAL(NAN), .rank = NO_NUMBER },
+	{ REAL(-NAN), .rank = NO_NUMBER },
+};
+enum { REALS = sizeof(operands) / sizeof(operands[0]) };
+
+static void put_operand(const struct operand *operand, uint8_t which, struct probe_code *code)
+{
+	code->constants[which] = (struct probe_constant){ .magnitude = operand->bits,
+							  .exponent = operand->exponent };
+	code->fetches[which] = (struct probe_fetch){ .type = operand->type, .size = 8 };
+	values[which] = (struct probe_value){ .bits = operand->bits, .is_known = true };
+	if (operand->type == PROBE_REAL)
+		memcpy(&values[which].bits, &operand->real, sizeof(operand->real));
+	code->ops[which] =
+		(struct probe_op){ operand->is_constant ? PROBE_OP_CONSTANT : PROBE_OP_FETCH, which,
+				   0 };
+}
+
+static bool is_expected(uint8_t code, const struct operand *a, const struct operand *b)
+{
+	if (a->rank == NO_NUMBER || b->rank == NO_NUMBER)
+		return code == PROBE_OP_UNEQUAL;
+	return (code == PROBE_OP_EQUAL && a->rank == b->rank) ||
+	       (code == PROBE_OP_UNEQUAL && a->rank != b->rank) ||
+	       (code == PROBE_OP_LESS && a->rank < b->rank) ||
+	       (code == PROBE_OP_LESS_EQUAL && a->rank <= b->rank) ||
+	       (code == PROBE_OP_GREATER && a->rank > b->rank) ||
+	       (code == PROBE_OP_GREATER_EQUAL && a->rank >= b->rank);
+}
+
+START_TEST(real_numbers_compare_as_they_do_in_c)
+{
+	struct probe_code code = { .fetch_count = 2, .constant_count = 2, .op_count = 3 };
+
+	put_operand(&operands[_i], 0, &code);
+	for (size_t i = 0; i < REALS; i++) {
+		put_operand(&operands[i], 1, &code);
+		for (uint8_t op = PROBE_OP_EQUAL; op <= PROBE_OP_GREATER_EQUAL; op++) {
+			bool expected = is_expected(op, &operands[_i], &operands[i]);
+
+			code.ops[2] = (struct probe_op){ op, 0, 0 };
+			ck_assert(probe_code_is_valid(&code));
+			ck_assert_msg(probe_judge(&code, values) ==
+					      (expected ? PROBE_YES : PROBE_NO),
+				      "%d and %zu, op %u", _i, i, op);
+		}
+	}
+}
+
+START_TEST(floats_become_the_doubles_that_they_are)
+{
+	for (uint64_t i = 0; i < UINT32_MAX; i += 65521) { /* a prime */
+		uint32_t bits = (uint32_t)i;
+		float number;
+		double wanted, got;
+
+		memcpy(&number, &bits, sizeof(number));
+		wanted = (double)number;
+		registers[PROBE_RSI] = bits;
+		fetch(&(struct probe_fetch){ .reg = PROBE_RSI, .type = PROBE_REAL, .size = 4 });
+		memcpy(&got, &values[0].bits, sizeof(got));
+		ck_assert(isnan(number) ? isnan(got) : memcmp(&got, &wanted, sizeof(got)) == 0);
+	}
+}
+
 START_TEST(bytes_that_are_no_program_are_refused)
 {
 	const struct probe_code good = {
@@ -245,10 +368,10 @@ START_TEST(bytes_that_are_no_program_are_refused)
 		.fetches = { { .size = 8, .step_count = 1, .steps = { { .bytes = 8 } } } },
 		.ops = { { PROBE_OP_CONSTANT, 0, 0 } },
 	};
-	struct probe_code bad[16];
+	struct probe_code bad[18];
 	size_t count = 0;
 
-	for (size_t i = 0; i < 16; i++)
+	for (size_t i = 0; i < 18; i++)
 		bad[i] = good;
 	ck_assert(probe_code_is_valid(&good));
 	bad[count++].fetch_count = PROBE_FETCHES_MAX + 1;
@@ -257,7 +380,11 @@ START_TEST(bytes_that_are_no_program_are_refused)
 	bad[count++].text_count = PROBE_TEXTS_MAX + 1;
 	bad[count++].fetches[0].size = 3;
 	bad[count++].fetches[0].reg = PROBE_REGISTERS;
-	bad[count++].fetches[0].start = PROBE_FROM_THREAD + 1;
+	bad[count++].fetches[0].start = PROBE_FROM_VECTOR + 1;
+	bad[count].fetches[0].start = PROBE_FROM_VECTOR;
+	bad[count++].fetches[0].reg = PROBE_VECTORS;
+	bad[count].fetches[0].type = PROBE_REAL;
+	bad[count++].fetches[0].size = 2;
 	bad[count++].fetches[0].step_count = PROBE_STEPS_MAX + 1;
 	bad[count++].fetches[0].steps[0].bytes = 0;
 	bad[count++].fetches[0].bit_count = 65;
@@ -287,13 +414,15 @@ START_TEST(a_condition_leaves_one_number)
 
 SUITE()
 {
-	LOOP(registers_are_cut_and_extended, 0, 9);
-	LOOP(numbers_begin_where_they_say, 0, 4);
+	LOOP(registers_are_cut_and_extended, 0, 19);
+	TEST(floats_become_the_doubles_that_they_are);
+	LOOP(real_numbers_compare_as_they_do_in_c, 0, REALS);
+	LOOP(numbers_begin_where_they_say, 0, 5);
 	TEST(steps_follow_pointers);
 	LOOP(strings_end_at_a_nul_or_a_bound, 0, 6);
 	TEST(a_long_string_is_cut);
 	TEST(what_is_returned_comes_later);
 	LOOP(conditions_count_as_numbers_do, 0, 20);
-	LOOP(bytes_that_are_no_program_are_refused, 0, 16);
+	LOOP(bytes_that_are_no_program_are_refused, 0, 18);
 	TEST(a_condition_leaves_one_number);
 }

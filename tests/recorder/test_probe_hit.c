@@ -190,7 +190,7 @@ START_TEST(a_moment_has_its_values_and_its_stack)
 }
 END_TEST
 
-/* Two are in the op itself, the second if it has 32 bits; all others are links. */
+/* Two are in the op itself, the second if it is whole and has 32 bits; all others are links. */
 START_TEST(values_that_find_no_room_are_links)
 {
 	static const struct {
@@ -204,6 +204,7 @@ START_TEST(values_that_find_no_room_are_links)
 		/* 2 */ { { 1, UINT32_MAX + INT64_C(1), 3 }, PROBE_UNSIGNED, 0, 2 },
 		/* 3 */ { { INT64_MIN, -2, 3 }, PROBE_SIGNED, -2, 1 },
 		/* 4 */ { { 1, INT32_MAX + INT64_C(1), 3 }, PROBE_SIGNED, 0, 2 },
+		/* 5 */ { { 1, 2, 3 }, PROBE_REAL, 0, 2 },
 	};
 	struct probe_order order = passed_order();
 	json_t *lines, *op;
@@ -274,6 +275,6 @@ SUITE()
 	TEST(entries_are_left_for_what_is_called);
 	TEST(the_slowest_calls_are_recorded);
 	TEST(a_moment_has_its_values_and_its_stack);
-	LOOP(values_that_find_no_room_are_links, 0, 5);
+	LOOP(values_that_find_no_room_are_links, 0, 6);
 	TEST(a_moment_does_not_wait_for_a_condition);
 }

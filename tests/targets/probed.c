@@ -73,6 +73,12 @@ PROBED vector vectors(vector a, vector b, double c, double d)
 	return a + b * (float)(c - d);
 }
 
+PROBED double scale(double factor, float part, int n)
+{
+	WALL;
+	return factor * n + (double)part;
+}
+
 PROBED long registers(long a, long b, long c, long d, long e, long f)
 {
 	WALL;
@@ -141,6 +147,7 @@ static void check_vectors(int n)
 	vector v = vectors((vector){ 1, 2, 3, 4 }, (vector){ (float)n, 1, 1, 1 }, 3, 1);
 
 	check(v[0] == 1 + 2 * (float)n && v[3] == 6);
+	check(scale(n * 0.5 - 1, -0.25F, 3) == n * 1.5 - 3.25);
 }
 
 static void check_all(int n)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrong if the value that makes a call slow is shown among those of the other calls. */
 #include "measure/values.h"
+
+#include <math.h>
+
 #include "sketch.h"
 #include "suite.h"
 
@@ -17,6 +20,36 @@ static void call(struct sketch *sketch, const char *name, double from_ms, double
 	sketch->rec.links[link].result = value;
 	sketch->rec.links[link].is_text = is_text;
 }
+
+/* In the order of their numbers, negative ones and what is no number among them. */
+START_TEST(real_numbers_are_in_order)
+{
+	static const double numbers[] = { 0.5, -2, NAN, -0.25, 1e300, 3, -INFINITY };
+	enum { COUNT = sizeof(numbers) / sizeof(numbers[0]) };
+	struct sketch sketch;
+	struct value_table table;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "t", 0, 10000);
+	for (int i = 0; i < COUNT; i++) {
+		uint64_t bits;
+
+		memcpy(&bits, &numbers[i], sizeof(bits));
+		call(&sketch, "factor", 100 * i, 1 + (i == 0), bits, false);
+		sketch.rec.links[sketch.rec.link_count - 1].is_real = true;
+	}
+	sketch_end(&sketch);
+	value_table_build(&table, &sketch.rec, &sketch.classes);
+	ck_assert_uint_eq(table.count, 1);
+	ck_assert(table.rows[0].is_real && !table.rows[0].is_signed);
+	ck_assert_double_eq(value_real(table.rows[0].slow.median), 0.5);
+	ck_assert(value_real(table.rows[0].usual.least) == -INFINITY);
+	ck_assert_double_eq(value_real(table.rows[0].usual.median), 3);
+	ck_assert(isnan(value_real(table.rows[0].usual.most)));
+	value_table_free(&table);
+	sketch_free(&sketch);
+}
+END_TEST
 
 START_TEST(slow_calls_are_apart)
 {
@@ -146,6 +179,7 @@ END_TEST
 SUITE()
 {
 	TEST(slow_calls_are_apart);
+	TEST(real_numbers_are_in_order);
 	TEST(calls_that_go_on_are_left_out);
 	TEST(values_are_those_of_slow_requests);
 	TEST(each_request_has_its_own_values);

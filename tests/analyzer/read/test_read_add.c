@@ -218,12 +218,17 @@ START_TEST(values_of_an_op_are_links)
 	read_good(&recording,
 		  OWN "{'e':'op','k':'user','id':2,'c':1,'s':1,'d':30,'vn':2,'v':-5,'vn2':3,'vs2':"
 		      "1,'th':4}\n"
-		      "{'e':'op','k':'user','id':3,'c':1,'s':1,'d':30,'vn':2,'v':0}\n",
+		      "{'e':'op','k':'user','id':3,'c':1,'s':1,'d':30,'vn':2,'v':0}\n"
+		      "{'e':'op','k':'user','id':5,'c':1,'s':1,'d':30,'vn':2,'v':"
+		      "13830554455654793216,'vr':1,'vn2':3,'v2':1}\n"
+		      "{'e':'link','lk':'value','p':5,'i':3,'s':30,'d':30,'v':0,'vr':1}\n",
 		  0);
 	links = recording.links;
-	ck_assert_uint_eq(recording.link_count, 3);
-	for (size_t i = 0; i < recording.link_count; i++)
+	ck_assert_uint_eq(recording.link_count, 6);
+	for (size_t i = 0; i < recording.link_count; i++) {
 		ck_assert_uint_eq(links[i].kind, LINK_VALUE);
+		ck_assert(links[i].is_real == (i == 3 || i == 5));
+	}
 	ck_assert_uint_eq(links[0].from, 0);
 	ck_assert_uint_eq(links[0].at_ns, 30);
 	ck_assert_int_eq((int64_t)links[0].result, -5);
@@ -234,6 +239,8 @@ START_TEST(values_of_an_op_are_links)
 	ck_assert_str_eq(recording.strings[links[1].result], "one");
 	ck_assert_uint_eq(links[2].from, 1);
 	ck_assert_uint_eq(links[2].result, 0);
+	ck_assert_uint_eq(links[3].result, 13830554455654793216U);
+	ck_assert_uint_eq(links[5].from, 2);
 	recording_free(&recording);
 }
 END_TEST

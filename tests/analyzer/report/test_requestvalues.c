@@ -63,6 +63,42 @@ START_TEST(a_line_has_the_first_calls)
 }
 END_TEST
 
+START_TEST(real_numbers_are_written)
+{
+	static const struct {
+		double number;
+		const char *text, *json;
+	} rows[] = {
+		/* 0 */ { 0.1, "factor=0.1)", "\"value\":0.10000000000000001}" },
+		/* 1 */ { -2.0, "factor=-2)", "\"value\":-2}" },
+		/* 2 */ { NAN, "factor=nan)", "\"value\":null}" },
+		/* 3 */ { -INFINITY, "factor=-inf)", "\"value\":null}" },
+	};
+	struct value_lists lists;
+	char *text, *array;
+	size_t length;
+	FILE *file = open_memstream(&array, &length);
+	uint64_t bits;
+
+	memcpy(&bits, &rows[_i].number, sizeof(bits));
+	begin();
+	value(call(13), "factor", bits, false);
+	pathed.sketch.rec.links[pathed.sketch.rec.link_count - 1].is_real = true;
+	pathed_end(&pathed);
+	analysis.classes = pathed.sketch.classes;
+	request_values_build(&lists, &analysis);
+	text = request_values_text(&lists, &analysis, 0);
+	ck_assert_ptr_nonnull(strstr(text, rows[_i].text));
+	request_values_json(&lists, &analysis, 0, file);
+	fclose(file);
+	ck_assert_ptr_nonnull(strstr(array, rows[_i].json));
+	free(text);
+	free(array);
+	value_lists_free(&lists);
+	pathed_free(&pathed);
+}
+END_TEST
+
 START_TEST(an_array_has_all)
 {
 	struct value_lists lists;
@@ -93,4 +129,5 @@ SUITE()
 {
 	TEST(a_line_has_the_first_calls);
 	TEST(an_array_has_all);
+	LOOP(real_numbers_are_written, 0, 4);
 }

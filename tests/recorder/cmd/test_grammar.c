@@ -94,6 +94,8 @@ START_TEST(values_are_taken_apart)
 		/*  9 */ { "a[-1]", "a[-1]", "a [-1", PROBE_FORMAT_NONE, 0 },
 		/* 10 */ { "ns::total", "ns::total", "ns::total", PROBE_FORMAT_NONE, 0 },
 		/* 11 */ { "&q->len", "&q->len", "q ->len &", PROBE_FORMAT_NONE, 0 },
+		/* 12 */ { "x:f32", "x", "x", PROBE_FORMAT_REAL, 4 },
+		/* 13 */ { "$arg8:f64", "$arg8", "$arg8", PROBE_FORMAT_REAL, 8 },
 	};
 	char text[128], parts[256];
 
@@ -127,6 +129,8 @@ static void write_condition(const struct probe_code *code, char *to, size_t size
 			used += (size_t)snprintf(to + used, size - used, "%s%llu",
 						 constant->is_negative ? "-" : "",
 						 (unsigned long long)constant->magnitude);
+		if (op->code == PROBE_OP_CONSTANT && constant->exponent)
+			used += (size_t)snprintf(to + used, size - used, "p%d", constant->exponent);
 		if (op->code == PROBE_OP_TEXT_EQUAL)
 			used += (size_t)snprintf(to + used, size - used, "f%u=\"%s\"", op->operand,
 						 code->texts[op->other]);
@@ -151,6 +155,17 @@ START_TEST(conditions_become_postfix)
 		/* 10 */ { "2KB < x", "2048 f0 <" },
 		/* 11 */ { "(x)", "f0" },
 		/* 12 */ { "x && name == \"a\" && y", "f0 f1=\"a\" && f2 &&" },
+		/* 13 */ { "x > 0.5", "f0 1p-1 >" },
+		/* 14 */ { "x > -0.75", "f0 -3p-2 >" },
+		/* 15: what is whole is so */ { "x > 1.5ms", "f0 1500000 >" },
+		/* 16 */ { "x > 1e3", "f0 1000 >" },
+		/* 17 */ { "x > -2.0", "f0 -2 >" },
+		/* 18 */ { "x > 0.0", "f0 0 >" },
+		/* 19 */ { "x > 1.25e-1", "f0 1p-3 >" },
+		/* 20: the double next to it */ { "x > 0.1", "f0 3602879701896397p-55 >" },
+		/* 21 */ { "x > 1e300", "f0 6724873095247260p944 >" },
+		/* 22: the least of all */ { "x > 5e-324", "f0 1p-1074 >" },
+		/* 23 */ { "x > 0.5KB", "f0 512 >" },
 	};
 	char text[128], postfix[256];
 
@@ -186,7 +201,7 @@ START_TEST(errors_name_the_column)
 		{ "f if x > 1QB", "column 11: there is no unit `QB`: KB MB GB, or ns us ms s" },
 		/*  7 */
 		{ "f(x:u7)", "column 5: there is no format `u7`: str, u8 to u64, s8 to s64, x8 "
-			     "to x64" },
+			     "to x64, f32, f64" },
 		/*  8 */
 		{ "f($argc)", "column 3: there is no $argc: $arg1 to $arg12 are the "
 			      "arguments, $ret what is returned" },
@@ -194,8 +209,7 @@ START_TEST(errors_name_the_column)
 		{ "f if name > \"a\"", "column 6: a string is compared with one value, by == "
 				       "or !=" },
 		/* 10 */
-		{ "f if x > 1.5ms", "column 10: fractions are not compared: write 1500us for "
-				    "1.5 ms" },
+		{ "f if x > 1.5f", "column 13: there is no unit `f`: KB MB GB, or ns us ms s" },
 		/* 11 */ { "f%ret", "column 2: expected %return, not `%ret`" },
 		/* 12 */ { "f if x > 1 y", "column 12: expected a comparison, && or ||, not `y`" },
 		/* 13 */ { "a.c:0", "column 5: `0` is no line of a file" },
@@ -207,6 +221,7 @@ START_TEST(errors_name_the_column)
 		/* 19 */ { "f if x > 99999999999GB", "column 10: the number is too large" },
 		/* 20 */ { "f x", "column 3: expected ( or `if`, not `x`" },
 		/* 21 */ { ":f", "column 1: expected the name of a file before the colon" },
+		/* 22 */ { "f if x > 1e999", "column 10: the number is too large" },
 	};
 
 	ck_assert_int_eq(probe_parse(rows[_i].text, &parsed, error), -EINVAL);
@@ -234,9 +249,9 @@ START_TEST(what_is_too_much_is_refused)
 SUITE()
 {
 	LOOP(places_are_taken_apart, 0, 19);
-	LOOP(values_are_taken_apart, 0, 12);
-	LOOP(conditions_become_postfix, 0, 13);
+	LOOP(values_are_taken_apart, 0, 14);
+	LOOP(conditions_become_postfix, 0, 24);
 	TEST(a_value_of_list_and_condition_is_fetched_once);
-	LOOP(errors_name_the_column, 0, 22);
+	LOOP(errors_name_the_column, 0, 23);
 	LOOP(what_is_too_much_is_refused, 0, 8);
 }

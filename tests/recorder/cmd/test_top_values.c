@@ -110,6 +110,26 @@ START_TEST(without_slow_requests_calls_are_told_by_their_own_time)
 }
 END_TEST
 
+START_TEST(real_numbers_are_in_their_order)
+{
+	static const double numbers[] = { 3, -0.5, -1e9, 0.25, NAN };
+	uint64_t bits;
+
+	begin();
+	for (int i = 0; i < 5; i++) {
+		memcpy(&bits, &numbers[i], sizeof(bits));
+		call(1, 500, i == 3 ? 20 : 10, bits, 20);
+		calls.values[calls.value_count - 2].type = PROBE_REAL;
+	}
+	top_values_build(&rows, &calls, &requests, 0);
+	ck_assert_double_eq(top_value_real(rows.rows[0].slow.median), 0.25);
+	ck_assert_double_eq(top_value_real(rows.rows[0].usual.least), -1e9);
+	ck_assert_double_eq(top_value_real(rows.rows[0].usual.median), 3);
+	ck_assert(isnan(top_value_real(rows.rows[0].usual.most)));
+	end();
+}
+END_TEST
+
 START_TEST(what_ended_before_is_left_out)
 {
 	begin();
@@ -125,4 +145,5 @@ SUITE()
 	TEST(calls_belong_to_the_request_of_their_thread);
 	TEST(without_slow_requests_calls_are_told_by_their_own_time);
 	TEST(what_ended_before_is_left_out);
+	TEST(real_numbers_are_in_their_order);
 }

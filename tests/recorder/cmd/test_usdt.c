@@ -45,16 +45,20 @@ START_TEST(arguments_become_fetches)
 		/* 12 */
 		{ "8@24+counter(%rip)", 8, PROBE_UNSIGNED, PROBE_FROM_MODULE, PROBE_RIP, 0x4018, 8,
 		  0 },
+		/* 13 */ { "8f@%xmm0", 8, PROBE_REAL, PROBE_FROM_VECTOR, 0, 0, 0, 0 },
+		/* 14 */ { "-4f@%xmm15", 4, PROBE_REAL, PROBE_FROM_VECTOR, 15, 0, 0, 0 },
+		/* 15 */ { "8f@8(%rsp)", 8, PROBE_REAL, PROBE_FROM_REGISTER, PROBE_RSP, 8, 8, 0 },
+		/* 16 */ { "8@%xmm1", 8, PROBE_UNSIGNED, PROBE_FROM_VECTOR, 1, 0, 0, 0 },
 		/* those that no program can have */
-		/* 13 */ { "8@-8(%rsp,%rax,4)", 0, 0, 0, 0, 0, 0, 0 },
-		/* 14 */ { "8f@%xmm0", 0, 0, 0, 0, 0, 0, 0 },
-		/* 15 */ { "8@%xmm0", 0, 0, 0, 0, 0, 0, 0 },
-		/* 16 */ { "8@unknown(%rip)", 0, 0, 0, 0, 0, 0, 0 },
-		/* 17 */ { "3@%rax", 0, 0, 0, 0, 0, 0, 0 },
-		/* 18 */ { "8@%rax)", 0, 0, 0, 0, 0, 0, 0 },
-		/* 19 */ { "8@", 0, 0, 0, 0, 0, 0, 0 },
-		/* 20 */ { "@", 0, 0, 0, 0, 0, 0, 0 },
-		/* 21 */ { "8@counter(%rax)", 0, 0, 0, 0, 0, 0, 0 },
+		/* 17 */ { "8@-8(%rsp,%rax,4)", 0, 0, 0, 0, 0, 0, 0 },
+		/* 18 */ { "2f@%xmm0", 0, 0, 0, 0, 0, 0, 0 },
+		/* 19 */ { "8f@%xmm16", 0, 0, 0, 0, 0, 0, 0 },
+		/* 20 */ { "8@unknown(%rip)", 0, 0, 0, 0, 0, 0, 0 },
+		/* 21 */ { "3@%rax", 0, 0, 0, 0, 0, 0, 0 },
+		/* 22 */ { "8@%rax)", 0, 0, 0, 0, 0, 0, 0 },
+		/* 23 */ { "8@", 0, 0, 0, 0, 0, 0, 0 },
+		/* 24 */ { "@", 0, 0, 0, 0, 0, 0, 0 },
+		/* 25 */ { "8@counter(%rax)", 0, 0, 0, 0, 0, 0, 0 },
 	};
 	struct probe_code code = { .fetch_count = 1 };
 	struct probe_fetch fetches[2];
@@ -132,7 +136,7 @@ START_TEST(marks_are_found_in_a_file)
 
 SUITE()
 {
-	LOOP(arguments_become_fetches, 0, 22);
+	LOOP(arguments_become_fetches, 0, 26);
 	TEST(arguments_are_counted);
 	TEST(marks_are_found_in_a_file);
 }

@@ -75,9 +75,10 @@ static const struct question {
 	  "by_value(p.a, p.b, o.a, o.b, after)",
 	  "by_value",
 	  { "p.a", "p.b", "o.a", "o.b", "after" } },
-	{ ".c", "mixed(n)", "mixed", { "n" } },
+	{ ".c", "mixed(n, d, m.d, m.n)", "mixed", { "n", "d", "m.d", "m.n" } },
+	{ ".c", "reals(f, d, many)", "reals", { "f", "d", "many" } },
 	{ ".c",
-	  "values.c:67(sum, q->len, q->next->len, counter)",
+	  "values.c:70(sum, q->len, q->next->len, counter)",
 	  NULL,
 	  { "sum", "q->len", "q->next->len", "counter" } },
 	{ ".c", "large(big.v[0], big.v[3], n)", "large", { "big.v[0]", "big.v[3]", "n" } },
@@ -149,10 +150,14 @@ static bool read_memory(void *context, uint64_t address, void *to, size_t bytes)
 	return process_vm_readv(*(pid_t *)context, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
 }
 
-static void read_registers(pid_t pid, uint64_t *to, uint64_t *thread)
+static void read_registers(pid_t pid, uint64_t *to, uint64_t *thread, uint64_t *vectors)
 {
 	struct user_regs_struct regs;
+	struct user_fpregs_struct floating;
 
+	ck_assert_int_eq(ptrace(PTRACE_GETFPREGS, pid, NULL, &floating), 0);
+	for (size_t i = 0; i < PROBE_VECTORS; i++)
+		memcpy(&vectors[i], &floating.xmm_space[4 * i], sizeof(vectors[i]));
 	ck_assert_int_eq(ptrace(PTRACE_GETREGS, pid, NULL, &regs), 0);
 	*thread = regs.fs_base;
 	memcpy(to,
@@ -248,8 +253,8 @@ static size_t ask_probe(const char *text, char answers[ANSWERS_MAX][TEXT_BYTES])
 {
 	static struct probe_value values[PROBE_FETCHES_MAX];
 	pid_t pid;
-	uint64_t registers[PROBE_REGISTERS];
-	struct probe_context context = { registers, 0, read_memory, &pid, 0 };
+	uint64_t registers[PROBE_REGISTERS], vectors[PROBE_VECTORS];
+	struct probe_context context = { registers, 0, read_memory, &pid, 0, vectors };
 	struct probe_places found;
 	const struct probe_place *place;
 	size_t count;
@@ -262,14 +267,14 @@ static size_t ask_probe(const char *text, char answers[ANSWERS_MAX][TEXT_BYTES])
 	ck_assert(probe_code_is_valid(&place->code));
 	run_to(pid, place->address + place->module->bias);
 	context.bias = place->module->bias;
-	read_registers(pid, registers, &context.thread);
+	read_registers(pid, registers, &context.thread, vectors);
 	probe_fetch_all(&place->code, &context, false, values);
 	if (place->is_return) {
 		uint64_t back;
 
 		ck_assert(read_memory(&pid, registers[PROBE_RSP], &back, sizeof(back)));
 		run_to(pid, back);
-		read_registers(pid, registers, &context.thread);
+		read_registers(pid, registers, &context.thread, vectors);
 		probe_fetch_all(&place->code, &context, true, values);
 	}
 	count = place->code.fetch_count;
@@ -286,6 +291,8 @@ static size_t ask_probe(const char *text, char answers[ANSWERS_MAX][TEXT_BYTES])
 static const char script[] =
 	"set width 0\nset print elements 64\nset confirm off\n"
 	"python\n"
+	"import struct\n"
+	"def bits(v): return struct.unpack('<q', struct.pack('<d', v))[0]\n"
 	"def show(number, place, expression):\n"
 	" try:\n"
 	"  v = gdb.parse_and_eval(expression)\n"
@@ -293,7 +300,7 @@ static const char script[] =
 	"  has_target = t.code in (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_ARRAY)\n"
 	"  e = t.target().strip_typedefs() if has_target else t\n"
 	"  is_text = t.code != e.code and str(e.unqualified()) == 'char'\n"
-	"  n = 0 if is_text else int(v)\n"
+	"  n = 0 if is_text else bits(float(v)) if t.code == gdb.TYPE_CODE_FLT else int(v)\n"
 	"  n = n - (1 << 64) if n >= 1 << 63 else n\n"
 	"  print('@%d.%d=%s' % (number, place, v.string() if is_text else n))\n"
 	" except gdb.error: pass\n"
@@ -443,6 +450,12 @@ START_TEST(other_values_are_those_of_the_program)
 		{ ".c", "returns_pair($ret.a)", "70" },
 		{ ".c", "returns_pair($ret.b)", "140" },
 		{ ".c", "modes($ret)", "-7" },
+		{ ".c", "returns_float($ret)", "-4620693217682128896" },
+		{ ".c", "reals(p.x)", "4612811918334230528" },
+		{ ".c", "reals(p.y)", "-4608871268660281344" },
+		{ ".c", "returns_mixed($ret.d)", "4608308318706860032" },
+		{ ".c", "returns_mixed($ret.n)", "-9" },
+		{ ".c", "returns_point($ret.y)", "-4611686018427387904" },
 		{ ".c", "modes($ret:u8)", "249" },
 		{ ".c", "mixed(own)", "-7" },
 		{ ".c", "mixed(own_key.rank)", "300" },

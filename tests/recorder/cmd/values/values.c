@@ -35,6 +35,9 @@ struct mixed {
 	double d;
 	long n;
 };
+struct point {
+	float x, y;
+};
 struct large {
 	long v[4];
 };
@@ -81,6 +84,30 @@ PLAIN void mixed(double d, struct mixed m, int n)
 {
 	sink = (long)d + m.n + n + own + own_key.rank++;
 	sink++;
+}
+
+PLAIN void reals(float f, double d, struct point p, float many)
+{
+	sink = (long)(f + (float)d + p.x + p.y + many);
+	sink++;
+}
+
+PLAIN float returns_float(float f)
+{
+	sink++;
+	return f / 2;
+}
+
+PLAIN struct mixed returns_mixed(long n)
+{
+	sink++;
+	return (struct mixed){ 1.25, n };
+}
+
+PLAIN struct point returns_point(float y)
+{
+	sink++;
+	return (struct point){ y * 2, y };
 }
 
 PLAIN void large(struct large big, int n)
@@ -137,6 +164,10 @@ int main(void)
 	large((struct large){ { 10, 20, 30, 40 } }, 50);
 	sink += returns_large(60).v[2];
 	sink += returns_pair(70).b;
+	reals(0.1F, -1e300, (struct point){ 2.5F, -3.25F }, 1e-40F);
+	sink += (long)returns_float(-1);
+	sink += returns_mixed(-9).n + (long)returns_mixed(-9).d;
+	sink += (long)returns_point(-2).x + (long)returns_point(-2).y;
 	modes(MODE_SLOW, true, 'q', 5, array);
 	local(q, q->table);
 	after();
