@@ -119,6 +119,14 @@ static pid_t innermost_pid(const char *process)
 	return (pid_t)strtol(line + length, NULL, 10);
 }
 
+pid_t procfs_own_pid(pid_t pid)
+{
+	char process[24];
+
+	snprintf(process, sizeof(process), "%d", (int)pid);
+	return innermost_pid(process);
+}
+
 /* By how much the time since boot is another one in a process's time name space: in ticks. */
 static int64_t boot_offset(const char *process)
 {

@@ -36,6 +36,8 @@ struct procfs_owner {
  * from here. Each may be in a time name space of its own, in which its start is another number.
  */
 pid_t procfs_find(const struct procfs_owner *owner);
+/* The number that a process has in its own pid name space; 0: it is not known. */
+pid_t procfs_own_pid(pid_t pid);
 /* Whether `pid` is `ancestor` or descends from it. */
 bool procfs_is_below(pid_t pid, pid_t ancestor);
 /* The effective user of a thread, by its directory in /proc. False: there is no such thread. */

@@ -263,6 +263,7 @@ static int compare_targets(const void *a, const void *b)
 
 void target_list_all(struct target_list *list, enum target_scope scope, pid_t only)
 {
+	pid_t own_pid = only > 0 ? procfs_own_pid(only) : 0;
 	size_t count = 0;
 	struct remains_name *names = NULL;
 
@@ -273,7 +274,8 @@ void target_list_all(struct target_list *list, enum target_scope scope, pid_t on
 	if (scope != TARGET_SOCKETS)
 		names = remains_list(&count, scope == TARGET_ALL);
 	for (size_t i = 0; i < count; i++)
-		add_arena(list, &names[i]);
+		if (own_pid == 0 || names[i].pid == own_pid)
+			add_arena(list, &names[i]);
 	free(names);
 	if (list->count > 0)
 		qsort(list->targets, list->count, sizeof(*list->targets), compare_targets);

@@ -41,7 +41,8 @@ enum target_scope {
 	TARGET_ALL      /* other users' arenas, opened only if root asks for them */
 };
 /* All of them, living and dead. With `only`, processes that are not near are left out, but for the
- * one with that pid: so nobody else is looked at. */
+ * one with that pid: so nobody else is looked at. Of many arenas that others left, none is opened:
+ * to look for the process of one may take a look at all processes. */
 void target_list_all(struct target_list *list, enum target_scope scope, pid_t only);
 /* Adds living ones that have the library and listen nowhere: looks at the memory of all. */
 void target_list_add_silent(struct target_list *list);
