@@ -10,6 +10,7 @@
 #include "entries.h"
 #include "glob.h"
 #include "handles.h"
+#include "stacks.h"
 #include "strings.h"
 
 #include "in_target.h"
@@ -139,6 +140,7 @@ static bool parse_term(struct piece piece, struct condition_term *term)
 		{ "op:", CONDITION_OP, parse_pattern },
 		{ "class:", CONDITION_CLASS, parse_pattern },
 		{ "lock:", CONDITION_LOCK, parse_pattern },
+		{ "lock@", CONDITION_SITE, parse_pattern },
 		{ "lock", CONDITION_LOCK, NULL },
 		{ "request", CONDITION_REQUEST, parse_request },
 	};
@@ -162,7 +164,15 @@ static void complain(struct text *why, const struct piece *piece, const char *te
 	text_put_literal(why, " at byte ");
 	text_put_u64(why, (size_t)(piece->at - text) + 1);
 	text_put_literal(why, " is none of request, request>10ms, request>p95 (p50 to p99.9), "
-			      "op:NAME, class:NAME, lock, lock:NAME");
+			      "op:NAME, class:NAME, lock, lock:NAME, lock@SITE");
+}
+
+const char *condition_site(const struct condition *condition)
+{
+	for (uint32_t i = 0; i < condition->count; i++)
+		if (condition->terms[i].type == CONDITION_SITE)
+			return condition->terms[i].pattern;
+	return NULL;
 }
 
 /* NULL: it is one. */
@@ -178,6 +188,9 @@ static const char *parse_all(const char *text, size_t bytes, struct condition *c
 			return "more than 4 are joined";
 		if (!parse_term(*piece, &condition->terms[condition->count]))
 			return "";
+		if (condition->terms[condition->count].type == CONDITION_SITE &&
+		    condition_site(condition))
+			return "it has lock@ more than once";
 		condition->count++;
 	}
 	return NULL;
@@ -189,6 +202,7 @@ bool condition_parse(const char *text, size_t bytes, struct condition *condition
 	const char *wrong = "it has more than 127 bytes";
 
 	condition->count = 0;
+	condition->sites.count = 0;
 	if (bytes < CONDITION_BYTES)
 		wrong = parse_all(text, bytes, condition, &piece);
 	if (wrong && !wrong[0] && why)
@@ -288,13 +302,31 @@ static bool is_lock(const struct condition_term *term, const struct record *hold
 	return glob_matches(term->pattern, behind);
 }
 
-static bool has_lock(const struct condition_term *term, const struct self *self)
+/* Whether the call that took it was made from there, or from what was called there. */
+static bool is_taken_at(const struct condition_sites *sites, const struct record *hold)
+{
+	uint32_t count = 0;
+	const uint64_t *pcs = hold->stack ? stacks_get(recorder_arena, hold->stack, &count) : NULL;
+
+	for (uint32_t i = 0; i < count; i++)
+		for (uint64_t k = 0; k < sites->count; k++)
+			/* A call returns behind it, which may be another line's. */
+			if (pcs[i] - 1 >= sites->ranges[k].low &&
+			    pcs[i] - 1 < sites->ranges[k].high)
+				return true;
+	return false;
+}
+
+static bool has_lock(const struct condition *condition, const struct condition_term *term,
+		     const struct self *self)
 {
 	for (uint32_t i = self->slot ? self->depth : 0; i-- > 1;) {
 		const struct open_entry *entry = &self->slot->entries[i];
 
 		if (entry_is_hold(entry) && !field_is_released(&entry->record) &&
-		    !entry_is_taken(entry) && is_lock(term, &entry->record))
+		    !entry_is_taken(entry) &&
+		    (term->type == CONDITION_SITE ? is_taken_at(&condition->sites, &entry->record)
+						  : is_lock(term, &entry->record)))
 			return true;
 	}
 	return false;
@@ -337,14 +369,15 @@ bool condition_is_reached(struct condition *condition, struct request_now reques
 
 /* --- All -------------------------------------------------------------------------------------- */
 
-static bool holds(struct condition_term *term, const struct self *self,
-		  const struct request_now *request)
+static bool holds(const struct condition *condition, const struct condition_term *term,
+		  const struct self *self, const struct request_now *request)
 {
 	switch (term->type) {
 	case CONDITION_REQUEST:
 		return request->begun_ticks != 0;
 	case CONDITION_LOCK:
-		return has_lock(term, self);
+	case CONDITION_SITE:
+		return has_lock(condition, term, self);
 	case CONDITION_OP:
 	case CONDITION_CLASS:
 		break;
@@ -359,7 +392,7 @@ enum condition_verdict condition_judge(struct condition *condition, const struct
 
 	*request = asks ? requests_now(self) : (struct request_now){ .kind = REQUESTS_SERVED };
 	for (uint32_t i = 0; i < condition->count; i++)
-		if (!holds(&condition->terms[i], self, request))
+		if (!holds(condition, &condition->terms[i], self, request))
 			return CONDITION_NO;
 	if (!asks || condition_is_reached(condition, *request, now ? now : clock_now_ticks()))
 		return CONDITION_YES;

@@ -10,9 +10,11 @@
  *	class:PATTERN     the same, or in a call, or has a lock, of that name
  *	lock              it has a lock
  *	lock:PATTERN      of that name ("mutex server+0x40c0", or without its type) or address
+ *	lock@SITE         that was taken in a call of a function, or at a line, FILE:LINE
  *
  * All must hold that are joined by " and " or by a comma. Locks are those whose holds are recorded.
- * A name is that of the recorder: it knows no functions' names, and no callers.
+ * A name is that of the recorder: it knows no functions' names, and no callers. Where the code of a
+ * site is, the command says (probe_sites() of cmd/probe_spec.h).
  *
  * Parsed by the command and in the target; judged on the thread itself, in a signal handler too.
  * Nothing there uses vector registers (vectors.h).
@@ -27,10 +29,25 @@ enum {
 	CONDITION_BYTES = 128, /* of the text, with its end */
 	CONDITION_NAME_BYTES = 64,
 	CONDITION_TERMS_MAX = 4,
+	CONDITION_SITES_MAX = 16, /* pieces of code */
 	CONDITION_WHY_BYTES = 256 /* enough for each reason */
 };
 
-enum condition_type { CONDITION_REQUEST, CONDITION_OP, CONDITION_CLASS, CONDITION_LOCK };
+enum condition_type {
+	CONDITION_REQUEST,
+	CONDITION_OP,
+	CONDITION_CLASS,
+	CONDITION_LOCK,
+	CONDITION_SITE
+};
+
+/* Where the code of the site is, in the process. */
+struct condition_sites {
+	uint64_t count;
+	struct condition_range {
+		uint64_t low, high;
+	} ranges[CONDITION_SITES_MAX];
+};
 
 struct condition_term {
 	enum condition_type type;
@@ -47,12 +64,15 @@ struct condition_term {
 struct condition {
 	uint32_t count; /* 0: it always holds */
 	struct condition_term terms[CONDITION_TERMS_MAX];
+	struct condition_sites sites; /* none are known after it was parsed */
 };
 
 /* False: it is none; `why`, if not NULL, says where and what it may be. */
 bool condition_parse(const char *text, size_t bytes, struct condition *, struct text *why) HIDDEN;
 /* Before it is judged, where the clock is known. */
 void condition_settle(struct condition *) HIDDEN;
+/* The site that it asks for; NULL: for none. It has one at most. */
+const char *condition_site(const struct condition *) HIDDEN;
 /* Whether it asks for requests, so that they are to be followed. */
 bool condition_asks_for_requests(const struct condition *) HIDDEN;
 

@@ -151,7 +151,8 @@ static bool parse(const struct option_entry *entry, const char *value, size_t by
 	case OPTION_IS_SHARE:
 		return parse_share(value, bytes, number) && *number <= entry->most;
 	case OPTION_IS_CONDITION:
-		return condition_parse(value, bytes, &condition, NULL);
+		return condition_parse(value, bytes, &condition, NULL) &&
+		       !condition_site(&condition);
 	case OPTION_IS_TEXT:
 		break;
 	}
@@ -214,7 +215,8 @@ void options_put_why(struct text *text, const struct option_entry *entry, const 
 	if (entry->type != OPTION_IS_CONDITION)
 		return;
 	text_put_literal(text, ": ");
-	(void)condition_parse(value, bytes, &condition, text);
+	if (condition_parse(value, bytes, &condition, text))
+		text_put_literal(text, "lock@ is known to wcprof probe --when alone");
 }
 
 void options_put_value(struct text *text, const struct options *options,

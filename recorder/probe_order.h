@@ -58,6 +58,7 @@ struct probe_order {
 	struct probe_mark marks[PROBE_MARKS_MAX];
 	char name[PROBE_ORDER_NAME_BYTES]; /* ends with a NUL */
 	char when[CONDITION_BYTES];        /* the same; "": always */
+	struct condition_sites sites;      /* of its lock@ */
 	struct probe_code code;
 };
 

@@ -42,7 +42,12 @@ static bool has_condition(const struct probe_order *order, struct condition *con
 {
 	const char *end = memchr(order->when, '\0', sizeof(order->when));
 
-	return end && condition_parse(order->when, (size_t)(end - order->when), condition, NULL);
+	if (!end || !condition_parse(order->when, (size_t)(end - order->when), condition, NULL) ||
+	    order->sites.count > CONDITION_SITES_MAX ||
+	    (condition_site(condition) && order->sites.count == 0))
+		return false;
+	condition->sites = order->sites;
+	return true;
 }
 
 bool probe_order_is_valid(const struct probe_order *order)

@@ -30,6 +30,7 @@ struct probing {
 	uint64_t min_ns;
 	uint16_t min_permille;
 	const char *when;
+	struct condition_sites sites; /* of `when`, in the process */
 	uint32_t done;
 	uint32_t refused;
 	struct probe_target *process;
@@ -88,6 +89,7 @@ static const char *plan(struct probing *probing, const struct probe_place *place
 	snprintf(order->name, sizeof(order->name), "%.*s", PROBE_ORDER_NAME_BYTES - 1,
 		 place->label);
 	snprintf(order->when, sizeof(order->when), "%s", probing->when);
+	order->sites = probing->sites;
 	if (why)
 		return why;
 	if (place->high - place->low > PROBE_CODE_MAX)
@@ -208,6 +210,18 @@ static int probe_all(struct probing *probing)
 	return probing->refused ? CMD_FAILED : CMD_DONE;
 }
 
+/* Where the code is that the condition asks for, if it does. */
+static bool find_site(struct probing *probing, char error[PROBE_ERROR_BYTES])
+{
+	struct condition condition;
+	const char *site;
+
+	(void)condition_parse(probing->when, strlen(probing->when), &condition, NULL);
+	site = condition_site(&condition);
+	probing->sites = (struct condition_sites){ 0 };
+	return !site || probe_sites(probing->process, site, &probing->sites, error) == 0;
+}
+
 static int probe_process(struct probing *probing)
 {
 	char error[PROBE_ERROR_BYTES];
@@ -220,7 +234,10 @@ static int probe_process(struct probing *probing)
 	if (!probing->process)
 		return cmd_fail("%d %s: %s", (int)probing->target->pid, probing->target->name,
 				error);
-	status = probe_all(probing);
+	status = find_site(probing, error)
+			 ? probe_all(probing)
+			 : cmd_fail("%d %s: --when: %s", (int)probing->target->pid,
+				    probing->target->name, error);
 	segment_free(&probing->segment);
 	probing->module = NULL;
 	probe_target_close(probing->process);

@@ -6,10 +6,23 @@
 #include "cmd.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "client.h"
+#include "condition.h"
 #include "record.h"
 #include "window.h"
+
+/* Where the code of one is, only wcprof probe says. */
+static bool has_no_site(const char *when)
+{
+	struct condition condition;
+
+	(void)condition_parse(when, strlen(when), &condition, NULL);
+	if (condition_site(&condition))
+		cmd_fail("--sample-when: lock@ is known to wcprof probe --when alone");
+	return !condition_site(&condition);
+}
 
 /* Whoever turned recording on elsewhere has a use for it. */
 static bool is_on(const struct target *target)
@@ -95,7 +108,8 @@ int cmd_record(struct cmd_options *options)
 		cmd_fail("--user is for a program that is started, not for --process");
 		return CMD_USAGE;
 	}
-	if (options->when && !cmd_check_condition("sample-when", options->when))
+	if (options->when &&
+	    (!cmd_check_condition("sample-when", options->when) || !has_no_site(options->when)))
 		return CMD_USAGE;
 	if (options->when && options->process) {
 		cmd_fail("--sample-when is for a program that is started; of one that runs: wcprof "

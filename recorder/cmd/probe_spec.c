@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "finding.h"
+#include "source.h"
 
 static int fail(char *error, int result, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -94,4 +95,68 @@ int probe_find(struct probe_target *target, const char *text, struct probe_place
 	if (finding.result != 0)
 		probe_places_free(found);
 	return finding.result;
+}
+
+/* --- Sites ------------------------------------------------------------------------------------ */
+
+struct siting {
+	struct condition_sites *sites;
+	uint64_t bias;
+	bool is_too_many;
+};
+
+static void add_range(void *context, uint64_t low, uint64_t high)
+{
+	struct siting *siting = context;
+	struct condition_sites *sites = siting->sites;
+
+	low += siting->bias;
+	high += siting->bias;
+	if (sites->count && sites->ranges[sites->count - 1].high == low)
+		sites->ranges[sites->count - 1].high = high;
+	else if (sites->count == CONDITION_SITES_MAX)
+		siting->is_too_many = true;
+	else
+		sites->ranges[sites->count++] = (struct condition_range){ low, high };
+}
+
+/* All that the file has of the line, at whichever of its places that is. */
+static void add_line(struct probe_target *target, const struct probe_place *place,
+		     struct siting *siting)
+{
+	for (size_t i = 0; i < target->mapped.count; i++) {
+		struct mapped_file *file = &target->mapped.files[i];
+
+		if (&file->module == place->module)
+			source_ranges(mapped_dwarf(&target->mapped, file), place->file, place->line,
+				      add_range, siting);
+	}
+}
+
+int probe_sites(struct probe_target *target, const char *text, struct condition_sites *sites,
+		char error[PROBE_ERROR_BYTES])
+{
+	struct siting siting = { .sites = sites };
+	struct probe_places found;
+	int result = probe_find(target, text, &found, error);
+
+	*sites = (struct condition_sites){ 0 };
+	for (size_t i = 0; result == 0 && i < found.count; i++) {
+		const struct probe_place *place = &found.places[i];
+
+		siting.bias = place->module->bias;
+		if (place->kind == PROBE_AT_ENTRY && place->low < place->high)
+			add_range(&siting, place->low, place->high);
+		else if (place->kind == PROBE_AT_LINE &&
+			 (i == 0 || place->module != place[-1].module))
+			add_line(target, place, &siting);
+	}
+	if (result == 0)
+		probe_places_free(&found);
+	if (result == 0 && siting.is_too_many)
+		return fail(error, -E2BIG, "lock@%s: its code is in more than %d pieces", text,
+			    CONDITION_SITES_MAX);
+	if (result == 0 && sites->count == 0)
+		return fail(error, -ENOENT, "lock@%s: it is not known where its code is", text);
+	return result;
 }

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "condition.h"
 #include "probe_code.h"
 
 enum {
@@ -88,5 +89,9 @@ void probe_target_close(struct probe_target *target);
 int probe_find(struct probe_target *target, const char *text, struct probe_places *found,
 	       char error[PROBE_ERROR_BYTES]);
 void probe_places_free(struct probe_places *places);
+
+/* The code of functions or lines that a text names, in the process. As probe_find(). */
+int probe_sites(struct probe_target *target, const char *text, struct condition_sites *sites,
+		char error[PROBE_ERROR_BYTES]);
 
 #endif

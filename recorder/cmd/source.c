@@ -134,6 +134,40 @@ void source_find(Dwarf *dwarf, const char *file, uint32_t line, struct source_li
 		each_row(dwarf, find_places, &search);
 }
 
+/* --- all code of a line --- */
+
+static bool is_of_line(Dwarf_Line *row, const char *file, uint32_t line)
+{
+	const char *own = dwarf_linesrc(row, NULL, NULL);
+	bool is_end = true;
+	int number;
+
+	return own && dwarf_lineno(row, &number) == 0 && (uint32_t)number == line &&
+	       dwarf_lineendsequence(row, &is_end) == 0 && !is_end && source_is_called(own, file);
+}
+
+/* Rows are in the order of their addresses; each ends where the next one begins. */
+void source_ranges(Dwarf *dwarf, const char *file, uint32_t line,
+		   void (*see)(void *context, uint64_t low, uint64_t high), void *context)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Half version;
+	Dwarf_Addr low, high;
+	Dwarf_Die die;
+	Dwarf_Lines *rows;
+	size_t count;
+
+	while (dwarf && dwarf_get_units(dwarf, cu, &cu, &version, NULL, &die, NULL) == 0) {
+		if (dwarf_getsrclines(&die, &rows, &count) != 0)
+			continue;
+		for (size_t i = 0; i + 1 < count; i++)
+			if (is_of_line(dwarf_onesrcline(rows, i), file, line) &&
+			    dwarf_lineaddr(dwarf_onesrcline(rows, i), &low) == 0 &&
+			    dwarf_lineaddr(dwarf_onesrcline(rows, i + 1), &high) == 0 && low < high)
+				see(context, low, high);
+	}
+}
+
 /* --- functions that are copied into others --- */
 
 struct copies {

@@ -29,6 +29,10 @@ struct source_line {
 /* A file is known by its path, or the end of that. Line 0 in the result: no code from there on. */
 void source_find(Dwarf *dwarf, const char *file, uint32_t line, struct source_line *found);
 
+/* Calls `see` for each piece of code that the line has. */
+void source_ranges(Dwarf *dwarf, const char *file, uint32_t line,
+		   void (*see)(void *context, uint64_t low, uint64_t high), void *context);
+
 /* Calls `see` for each copy of a function in another: where it is called, and its first line. False
  * from `see` ends that. */
 void source_inlined(Dwarf *dwarf, const char *function,

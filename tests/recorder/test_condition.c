@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "recording.h"
+#include "stacks.h"
 #include "suite.h"
 #include "watch.h"
 
@@ -42,6 +43,10 @@ static const struct {
 	/* 23 */ { "lock and and lock", "\"and lock\" at byte 10", 0 },
 	/* 24 */ { "lock,lock,lock,lock,lock", "more than 4 are joined", 0 },
 	/* 25 */ { " ", "\"\" at byte 2", 0 },
+	/* 26 */ { "lock@flush and request", NULL, 2 },
+	/* 27 */ { "lock@cache.c:12,lock", NULL, 2 },
+	/* 28 */ { "lock@", "\"lock@\" at byte 1", 0 },
+	/* 29 */ { "lock@a,lock@b", "it has lock@ more than once", 0 },
 };
 
 START_TEST(a_text_is_a_condition_or_says_why_not)
@@ -231,6 +236,46 @@ START_TEST(locks_by_name_and_address)
 }
 END_TEST
 
+/* Frames of the call that took the lock: 0x1000 is where it returns to. */
+START_TEST(locks_by_where_they_were_taken)
+{
+	static const uint64_t frames[] = { 0x1000, 0x2008 };
+	static const struct {
+		struct condition_range ranges[2];
+		uint64_t count;
+		bool is_there;
+	} rows[] = {
+		/* 0 */ { { { 0xff0, 0x1000 } }, 1, true },
+		/* 1: the next line's */ { { { 0x1000, 0x1010 } }, 1, false },
+		/* 2: by a function that was called there */ { { { 0x2000, 0x2010 } }, 1, true },
+		/* 3 */ { { { 0x10, 0x20 }, { 0x2000, 0x2010 } }, 2, true },
+		/* 4 */ { { { 0x10, 0x20 }, { 0x2000, 0x2010 } }, 1, false },
+		/* 5: nobody has said where it is */ { { { 0 } }, 0, false },
+	};
+	struct hold_release release;
+	struct watch *watch;
+
+	begin();
+	ck_assert(condition_parse("lock@flush", 10, &condition, NULL));
+	ck_assert_str_eq(condition_site(&condition), "flush");
+	memcpy(condition.sites.ranges, rows[_i].ranges, sizeof(rows[_i].ranges));
+	condition.sites.count = rows[_i].count;
+	watch = watch_get(self, &global_lock, WATCH_MUTEX);
+	hold_begin(self, watch, stack_intern(frames, 2), __builtin_frame_address(0));
+	ck_assert_int_eq(condition_judge(&condition, self, 0, &request) == CONDITION_YES,
+			 rows[_i].is_there);
+	hold_release(self, watch, &release);
+	hold_record(self, watch, &release);
+	/* One whose stack is not known. */
+	hold_begin(self, watch, 0, __builtin_frame_address(0));
+	ck_assert_int_eq(condition_judge(&condition, self, 0, &request), CONDITION_NO);
+	hold_release(self, watch, &release);
+	hold_record(self, watch, &release);
+	self_leave(self);
+	recording_end();
+}
+END_TEST
+
 START_TEST(a_request_grows_old)
 {
 	begin();
@@ -280,6 +325,7 @@ SUITE()
 	EACH(what_a_thread_is_in, places);
 	TEST(declared_ops_and_those_around_them);
 	TEST(locks_by_name_and_address);
+	LOOP(locks_by_where_they_were_taken, 0, 6);
 	TEST(a_request_grows_old);
 	TEST(a_percentile_is_not_known_at_first);
 }
