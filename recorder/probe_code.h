@@ -122,7 +122,8 @@ struct probe_code {
 	uint8_t constant_count;
 	uint8_t text_count;
 	uint8_t needs_return; /* the condition depends on a value that is known only then */
-	uint8_t zero[3];
+	uint8_t has_reals;    /* probe_code_has_reals(): all others are run faster */
+	uint8_t zero[2];
 	struct probe_fetch fetches[PROBE_FETCHES_MAX];
 	struct probe_op ops[PROBE_OPS_MAX];
 	struct probe_constant constants[PROBE_CONSTANTS_MAX];

@@ -78,6 +78,18 @@ static bool is_op_valid(const struct probe_code *code, const struct probe_op *op
 	}
 }
 
+bool probe_code_has_reals(const struct probe_code *code)
+{
+	bool has = false;
+
+	for (uint8_t i = 0; i < code->fetch_count; i++)
+		has |= code->fetches[i].type == PROBE_REAL ||
+		       code->fetches[i].start == PROBE_FROM_VECTOR;
+	for (uint8_t i = 0; i < code->constant_count; i++)
+		has |= code->constants[i].exponent != 0;
+	return has;
+}
+
 bool probe_code_is_valid(const struct probe_code *code)
 {
 	uint32_t depth = 0;
@@ -100,7 +112,7 @@ bool probe_code_is_valid(const struct probe_code *code)
 		if (depth > PROBE_STACK_MAX)
 			return false;
 	}
-	return depth == (code->op_count ? 1 : 0);
+	return depth == (code->op_count ? 1 : 0) && code->has_reals == probe_code_has_reals(code);
 }
 
 /* --- values --- */
@@ -116,7 +128,11 @@ static bool load(const struct probe_context *context, uint64_t address, uint8_t 
 	return true;
 }
 
-static uint64_t begin(const struct probe_fetch *fetch, const struct probe_context *context)
+/* A function that is made once for each kind of program: most have no real numbers. */
+#define FOR_EACH_KIND static inline __attribute__((always_inline))
+
+FOR_EACH_KIND uint64_t begin(const struct probe_fetch *fetch, const struct probe_context *context,
+			     bool has_reals)
 {
 	uint64_t value = (uint64_t)fetch->add;
 
@@ -126,7 +142,7 @@ static uint64_t begin(const struct probe_fetch *fetch, const struct probe_contex
 		value += context->bias;
 	else if (fetch->start == PROBE_FROM_THREAD)
 		value += context->thread;
-	else if (fetch->start == PROBE_FROM_VECTOR)
+	else if (has_reals && fetch->start == PROBE_FROM_VECTOR)
 		value += context->vectors[fetch->reg];
 	return value;
 }
@@ -160,7 +176,8 @@ static uint64_t double_of_float(uint32_t bits)
 	       fraction << (DOUBLE_FRACTION - FLOAT_FRACTION);
 }
 
-static uint64_t cut_and_extend(const struct probe_fetch *fetch, uint64_t bits)
+FOR_EACH_KIND uint64_t cut_and_extend(const struct probe_fetch *fetch, uint64_t bits,
+				      bool has_reals)
 {
 	uint32_t count = fetch->bit_count ? fetch->bit_count : fetch->size * 8U;
 
@@ -170,7 +187,9 @@ static uint64_t cut_and_extend(const struct probe_fetch *fetch, uint64_t bits)
 	bits &= ((uint64_t)1 << count) - 1;
 	if (fetch->type == PROBE_SIGNED && bits >> (count - 1))
 		bits |= ~(uint64_t)0 << count;
-	return fetch->type == PROBE_REAL ? double_of_float((uint32_t)bits) : bits;
+	if (has_reals && fetch->type == PROBE_REAL)
+		return double_of_float((uint32_t)bits);
+	return bits;
 }
 
 static void read_string(const struct probe_fetch *fetch, const struct probe_context *context,
@@ -205,7 +224,7 @@ static void read_string(const struct probe_fetch *fetch, const struct probe_cont
 static void fetch_one(const struct probe_fetch *fetch, const struct probe_context *context,
 		      struct probe_value *value)
 {
-	uint64_t bits = begin(fetch, context);
+	uint64_t bits = begin(fetch, context, true);
 
 	for (uint8_t i = 0; i < fetch->step_count; i++) {
 		if (!load(context, bits, fetch->steps[i].bytes, &bits))
@@ -217,7 +236,7 @@ static void fetch_one(const struct probe_fetch *fetch, const struct probe_contex
 	if (fetch->type == PROBE_STRING)
 		read_string(fetch, context, value);
 	else
-		value->bits = cut_and_extend(fetch, bits);
+		value->bits = cut_and_extend(fetch, bits, true);
 }
 
 /* A number that needs no memory: only its bits are looked at. */
@@ -226,8 +245,8 @@ static bool is_plain(const struct probe_fetch *fetch)
 	return fetch->step_count == 0 && fetch->type != PROBE_STRING;
 }
 
-void probe_fetch_all(const struct probe_code *code, const struct probe_context *context,
-		     bool is_at_return, struct probe_value *values)
+FOR_EACH_KIND void fetch_all(const struct probe_code *code, const struct probe_context *context,
+			     bool is_at_return, struct probe_value *values, bool has_reals)
 {
 	for (uint8_t i = 0; i < code->fetch_count; i++) {
 		const struct probe_fetch *fetch = &code->fetches[i];
@@ -235,7 +254,8 @@ void probe_fetch_all(const struct probe_code *code, const struct probe_context *
 		if (is_at_return && !fetch->is_at_return)
 			continue;
 		if (fetch->is_at_return == is_at_return && is_plain(fetch)) {
-			values[i].bits = cut_and_extend(fetch, begin(fetch, context));
+			values[i].bits =
+				cut_and_extend(fetch, begin(fetch, context, has_reals), has_reals);
 			values[i].is_known = true;
 			continue;
 		}
@@ -249,41 +269,69 @@ void probe_fetch_all(const struct probe_code *code, const struct probe_context *
 	}
 }
 
+void probe_fetch_all(const struct probe_code *code, const struct probe_context *context,
+		     bool is_at_return, struct probe_value *values)
+{
+	if (code->has_reals)
+		fetch_all(code, context, is_at_return, values, true);
+	else
+		fetch_all(code, context, is_at_return, values, false);
+}
+
 /* --- conditions --- */
 
-static struct number number_of_double(uint64_t bits, bool is_known)
+/* A whole one; its power of two is written, and looked at, where there may be others. */
+FOR_EACH_KIND void set_number(struct number *number, uint64_t magnitude, bool is_negative,
+			      bool is_known, bool has_reals)
+{
+	number->magnitude = magnitude;
+	number->is_negative = is_negative;
+	number->is_known = is_known;
+	if (has_reals) {
+		number->exponent = 0;
+		number->is_nan = false;
+	}
+}
+
+static void set_double(struct number *number, uint64_t bits, bool is_known)
 {
 	uint64_t fraction = bits & ((UINT64_C(1) << DOUBLE_FRACTION) - 1);
 	int32_t exponent = (int32_t)(bits >> DOUBLE_FRACTION & DOUBLE_EXPONENT_MAX);
-	struct number number = { .is_known = is_known };
 
+	*number = (struct number){ .is_known = is_known };
 	if (exponent == DOUBLE_EXPONENT_MAX) {
-		number.is_nan = fraction != 0;
-		number.magnitude = 1;
-		number.exponent = INT16_MAX; /* far beyond all that are finite */
+		number->is_nan = fraction != 0;
+		number->magnitude = 1;
+		number->exponent = INT16_MAX; /* far beyond all that are finite */
 	} else {
-		number.magnitude =
+		number->magnitude =
 			fraction | (exponent ? UINT64_C(1) << DOUBLE_FRACTION : UINT64_C(0));
-		number.exponent = (exponent ? exponent : 1) - DOUBLE_BIAS - DOUBLE_FRACTION;
+		number->exponent = (exponent ? exponent : 1) - DOUBLE_BIAS - DOUBLE_FRACTION;
 	}
-	number.is_negative = bits >> 63 && number.magnitude;
-	return number;
+	number->is_negative = bits >> 63 && number->magnitude;
 }
 
-static struct number number_of(const struct probe_fetch *fetch, const struct probe_value *value)
+FOR_EACH_KIND void set_value(struct number *number, const struct probe_fetch *fetch,
+			     const struct probe_value *value, bool has_reals)
 {
-	struct number number = { .magnitude = value->bits, .is_known = value->is_known };
-
-	if (fetch->type == PROBE_REAL)
-		return number_of_double(value->bits, value->is_known);
+	bool is_negative = fetch->type == PROBE_SIGNED && value->bits >> 63;
 	/* An address is known even where nothing can be read. */
-	if (fetch->type == PROBE_STRING && value->bits)
-		number.is_known = true;
-	if (fetch->type == PROBE_SIGNED && value->bits >> 63) {
-		number.is_negative = true;
-		number.magnitude = 0 - value->bits;
-	}
-	return number;
+	bool is_known = value->is_known || (fetch->type == PROBE_STRING && value->bits);
+
+	if (has_reals && fetch->type == PROBE_REAL)
+		set_double(number, value->bits, value->is_known);
+	else
+		set_number(number, is_negative ? 0 - value->bits : value->bits, is_negative,
+			   is_known, has_reals);
+}
+
+FOR_EACH_KIND void set_constant(struct number *number, const struct probe_constant *constant,
+				bool has_reals)
+{
+	set_number(number, constant->magnitude, constant->is_negative && constant->magnitude, true,
+		   has_reals);
+	if (has_reals)
+		number->exponent = constant->exponent;
 }
 
 /* Its first digit is the highest bit of the magnitude then. */
@@ -295,86 +343,99 @@ static void normalize(struct number *number)
 	number->exponent -= shift;
 }
 
+/* Magnitudes that are none of them 0. */
+static int compare_apart(struct number a, struct number b)
+{
+	normalize(&a);
+	normalize(&b);
+	if (a.exponent != b.exponent)
+		return a.exponent > b.exponent ? 1 : -1;
+	return (a.magnitude > b.magnitude) - (a.magnitude < b.magnitude);
+}
+
 /* -1, 0 or 1. */
-static int compare(struct number a, struct number b)
+FOR_EACH_KIND int compare(const struct number *a, const struct number *b, bool has_reals)
 {
-	int larger = a.is_negative ? -1 : 1;
+	int larger = a->is_negative ? -1 : 1;
 
-	if (a.is_negative != b.is_negative)
+	if (a->is_negative != b->is_negative)
 		return larger;
-	if (a.exponent != b.exponent && a.magnitude && b.magnitude) {
-		normalize(&a);
-		normalize(&b);
-		if (a.exponent != b.exponent)
-			return a.exponent > b.exponent ? larger : -larger;
-	}
-	if (a.magnitude == b.magnitude)
+	if (has_reals && a->exponent != b->exponent && a->magnitude && b->magnitude)
+		return larger * compare_apart(*a, *b);
+	if (a->magnitude == b->magnitude)
 		return 0;
-	return a.magnitude > b.magnitude ? larger : -larger;
+	return a->magnitude > b->magnitude ? larger : -larger;
 }
 
-static struct number truth(bool is_true, bool is_known)
+FOR_EACH_KIND bool is_so(uint8_t code, const struct number *a, const struct number *b,
+			 bool has_reals)
 {
-	return (struct number){ .magnitude = is_true, .is_known = is_known };
-}
-
-static struct number combine(uint8_t code, struct number a, struct number b)
-{
-	bool is_known = a.is_known && b.is_known;
-	bool decides = code == PROBE_OP_OR; /* the operand that decides alone */
 	int order;
 
-	if (code == PROBE_OP_AND || code == PROBE_OP_OR) {
-		if ((a.is_known && !!a.magnitude == decides) ||
-		    (b.is_known && !!b.magnitude == decides))
-			return truth(decides, true);
-		return truth(!decides, is_known);
-	}
-	if (a.is_nan || b.is_nan)
-		return truth(code == PROBE_OP_UNEQUAL, is_known);
-	order = compare(a, b);
+	if (has_reals && (a->is_nan || b->is_nan))
+		return code == PROBE_OP_UNEQUAL;
+	order = compare(a, b, has_reals);
 	switch (code) {
 	case PROBE_OP_EQUAL:
-		return truth(order == 0, is_known);
+		return order == 0;
 	case PROBE_OP_UNEQUAL:
-		return truth(order != 0, is_known);
+		return order != 0;
 	case PROBE_OP_LESS:
-		return truth(order < 0, is_known);
+		return order < 0;
 	case PROBE_OP_LESS_EQUAL:
-		return truth(order <= 0, is_known);
+		return order <= 0;
 	case PROBE_OP_GREATER:
-		return truth(order > 0, is_known);
+		return order > 0;
 	default:
-		return truth(order >= 0, is_known);
+		return order >= 0;
 	}
 }
 
-static struct number compare_text(const struct probe_value *value, const char *text)
+/* The first becomes what both are. */
+FOR_EACH_KIND void combine(uint8_t code, struct number *a, const struct number *b, bool has_reals)
+{
+	bool is_known = a->is_known && b->is_known;
+	bool decides = code == PROBE_OP_OR; /* the operand that decides alone */
+	bool is_true;
+
+	if (code == PROBE_OP_AND || code == PROBE_OP_OR) {
+		bool is_decided = (a->is_known && !!a->magnitude == decides) ||
+				  (b->is_known && !!b->magnitude == decides);
+
+		is_true = is_decided ? decides : !decides;
+		is_known = is_known || is_decided;
+	} else {
+		is_true = is_so(code, a, b, has_reals);
+	}
+	set_number(a, is_true, false, is_known, has_reals);
+}
+
+static bool is_text(const struct probe_value *value, const char *text)
 {
 	size_t i = 0;
 
 	while (i < value->length && value->text[i] == text[i])
 		i++;
 	/* The text is shorter than what is kept of a string that was cut. */
-	return truth(i == value->length && text[i] == '\0' && !value->is_cut, value->is_known);
+	return i == value->length && text[i] == '\0' && !value->is_cut;
 }
 
-static struct number push(const struct probe_code *code, const struct probe_op *op,
-			  const struct probe_value *values)
+FOR_EACH_KIND void push(const struct probe_code *code, const struct probe_op *op,
+			const struct probe_value *values, struct number *to, bool has_reals)
 {
-	const struct probe_constant *constant = &code->constants[op->operand];
+	const struct probe_value *value = &values[op->operand];
 
 	if (op->code == PROBE_OP_FETCH)
-		return number_of(&code->fetches[op->operand], &values[op->operand]);
-	if (op->code == PROBE_OP_TEXT_EQUAL)
-		return compare_text(&values[op->operand], code->texts[op->other]);
-	return (struct number){ .magnitude = constant->magnitude,
-				.exponent = constant->exponent,
-				.is_negative = constant->is_negative && constant->magnitude,
-				.is_known = true };
+		set_value(to, &code->fetches[op->operand], value, has_reals);
+	else if (op->code == PROBE_OP_TEXT_EQUAL)
+		set_number(to, is_text(value, code->texts[op->other]), false, value->is_known,
+			   has_reals);
+	else
+		set_constant(to, &code->constants[op->operand], has_reals);
 }
 
-enum probe_verdict probe_judge(const struct probe_code *code, const struct probe_value *values)
+FOR_EACH_KIND enum probe_verdict judge(const struct probe_code *code,
+				       const struct probe_value *values, bool has_reals)
 {
 	struct number stack[PROBE_STACK_MAX];
 	uint32_t depth = 0;
@@ -386,19 +447,24 @@ enum probe_verdict probe_judge(const struct probe_code *code, const struct probe
 
 		switch (op_takes(op->code)) {
 		case 0:
-			stack[depth++] = push(code, op, values);
+			push(code, op, values, &stack[depth++], has_reals);
 			break;
 		case 1:
-			stack[depth - 1] =
-				truth(!stack[depth - 1].magnitude, stack[depth - 1].is_known);
+			set_number(&stack[depth - 1], !stack[depth - 1].magnitude, false,
+				   stack[depth - 1].is_known, has_reals);
 			break;
 		default:
 			depth--;
-			stack[depth - 1] = combine(op->code, stack[depth - 1], stack[depth]);
+			combine(op->code, &stack[depth - 1], &stack[depth], has_reals);
 			break;
 		}
 	}
 	if (!stack[0].is_known)
 		return PROBE_UNKNOWN;
 	return stack[0].magnitude ? PROBE_YES : PROBE_NO;
+}
+
+enum probe_verdict probe_judge(const struct probe_code *code, const struct probe_value *values)
+{
+	return code->has_reals ? judge(code, values, true) : judge(code, values, false);
 }

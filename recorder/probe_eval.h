@@ -37,6 +37,9 @@ struct probe_value {
 
 enum probe_verdict { PROBE_NO, PROBE_YES, PROBE_UNKNOWN };
 
+/* Whether there are real numbers, or what is in a vector register. */
+bool probe_code_has_reals(const struct probe_code *code);
+
 /* Whether the bytes are a program that may be run. They may be a stranger's. */
 bool probe_code_is_valid(const struct probe_code *code);
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe_eval.h"
 #include "variables_members.h"
 
 enum { VECTOR_ARGUMENTS = 8 }; /* that are passed in registers */
@@ -331,5 +332,6 @@ int fetches_fill(const struct probe_text *text, struct variables *variables,
 		result = settle_signs(&filling);
 	if (result == 0)
 		note_return(&place->code);
+	place->code.has_reals = probe_code_has_reals(&place->code);
 	return result;
 }

@@ -20,6 +20,7 @@ static void fill(struct probe_code *code)
 	for (uint8_t i = 0; i < code->fetch_count; i++)
 		code->fetches[i] =
 			(struct probe_fetch){ .type = PROBE_STRING, .size = PROBE_STRING_BYTES };
+	code->has_reals = probe_code_has_reals(code);
 }
 
 static void check_names(const struct probe_text *parsed)

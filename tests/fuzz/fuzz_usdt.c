@@ -27,9 +27,9 @@ static bool read_memory(void *context, uint64_t address, void *to, size_t bytes)
 
 static void run(const struct probe_code *code)
 {
-	static const uint64_t registers[PROBE_REGISTERS];
+	static const uint64_t registers[PROBE_REGISTERS], vectors[PROBE_VECTORS];
 	static struct probe_value values[PROBE_FETCHES_MAX];
-	const struct probe_context context = { registers, 0, read_memory, NULL, 0 };
+	const struct probe_context context = { registers, 0, read_memory, NULL, 0, vectors };
 
 	probe_fetch_all(code, &context, false, values);
 	probe_fetch_all(code, &context, true, values);
@@ -52,6 +52,7 @@ static void read_arguments(const uint8_t *data, size_t size)
 		if (code.fetches[i].size == 0)
 			return;
 	code.fetch_count = (uint8_t)count;
+	code.has_reals = probe_code_has_reals(&code);
 	if (!probe_code_is_valid(&code))
 		abort();
 	run(&code);

@@ -33,6 +33,7 @@ static struct probe_value *fetch(const struct probe_fetch *wanted)
 {
 	struct probe_code code = { .fetch_count = 1, .fetches = { *wanted } };
 
+	code.has_reals = probe_code_has_reals(&code);
 	ck_assert(probe_code_is_valid(&code));
 	probe_fetch_all(&code, &context, false, values);
 	return values;
@@ -334,6 +335,7 @@ START_TEST(real_numbers_compare_as_they_do_in_c)
 			bool expected = is_expected(op, &operands[_i], &operands[i]);
 
 			code.ops[2] = (struct probe_op){ op, 0, 0 };
+			code.has_reals = probe_code_has_reals(&code);
 			ck_assert(probe_code_is_valid(&code));
 			ck_assert_msg(probe_judge(&code, values) ==
 					      (expected ? PROBE_YES : PROBE_NO),
@@ -368,10 +370,10 @@ START_TEST(bytes_that_are_no_program_are_refused)
 		.fetches = { { .size = 8, .step_count = 1, .steps = { { .bytes = 8 } } } },
 		.ops = { { PROBE_OP_CONSTANT, 0, 0 } },
 	};
-	struct probe_code bad[18];
+	struct probe_code bad[21];
 	size_t count = 0;
 
-	for (size_t i = 0; i < 18; i++)
+	for (size_t i = 0; i < 21; i++)
 		bad[i] = good;
 	ck_assert(probe_code_is_valid(&good));
 	bad[count++].fetch_count = PROBE_FETCHES_MAX + 1;
@@ -382,8 +384,13 @@ START_TEST(bytes_that_are_no_program_are_refused)
 	bad[count++].fetches[0].reg = PROBE_REGISTERS;
 	bad[count++].fetches[0].start = PROBE_FROM_VECTOR + 1;
 	bad[count].fetches[0].start = PROBE_FROM_VECTOR;
+	bad[count].has_reals = true;
 	bad[count++].fetches[0].reg = PROBE_VECTORS;
+	bad[count++].has_reals = true;
+	bad[count++].fetches[0].type = PROBE_REAL;
+	bad[count++].constants[0].exponent = 1;
 	bad[count].fetches[0].type = PROBE_REAL;
+	bad[count].has_reals = true;
 	bad[count++].fetches[0].size = 2;
 	bad[count++].fetches[0].step_count = PROBE_STEPS_MAX + 1;
 	bad[count++].fetches[0].steps[0].bytes = 0;
@@ -423,6 +430,6 @@ SUITE()
 	TEST(a_long_string_is_cut);
 	TEST(what_is_returned_comes_later);
 	LOOP(conditions_count_as_numbers_do, 0, 20);
-	LOOP(bytes_that_are_no_program_are_refused, 0, 18);
+	LOOP(bytes_that_are_no_program_are_refused, 0, 21);
 	TEST(a_condition_leaves_one_number);
 }

@@ -217,6 +217,7 @@ START_TEST(values_that_find_no_room_are_links)
 							      .add = rows[_i].values[i],
 							      .type = (uint8_t)rows[_i].type,
 							      .size = 8 };
+	order.code.has_reals = probe_code_has_reals(&order.code);
 	ck_assert_ptr_null(probe_add(&order));
 	ck_assert_int_eq(passed(7), 7);
 	ck_assert_uint_eq(probe_remove("", 0), 1);

@@ -76,6 +76,7 @@ START_TEST(arguments_become_fetches)
 	ck_assert_uint_eq(fetches[0].steps[0].bytes, rows[_i].loaded);
 	ck_assert_uint_eq(fetches[0].bit_shift, rows[_i].shift);
 	code.fetches[0] = fetches[0];
+	code.has_reals = probe_code_has_reals(&code);
 	ck_assert(probe_code_is_valid(&code));
 }
 
