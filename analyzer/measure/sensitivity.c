@@ -9,13 +9,16 @@
  * stretches are left out, as there everything paused. Excess is used and not time, as the number of
  * ops of a ticker follows from the stretch's length.
  *
+ * Threads may do different things by one class, as where a program sleeps in one function. Those
+ * whose usual ops are of other lengths are fitted apart, and what they are worth is added up.
+ *
  * Work under a lock has answers by its calls. Other time of a hold is a control.
  *
  * One progress op may be a bad one. So several are tried: the answer is the middle one, and its
  * error covers their spread.
  *
- * No class is worth more than the time in which some thread was in it. An answer is held to that:
- * the long ones of its ops may matter more than others, as the last one of a round does.
+ * No class is worth more than the time in which some thread was in it. An answer is held to that,
+ * and so is its error. The long ones of its ops may matter more, as the last one of a round does.
  */
 #include "sensitivity.h"
 
@@ -28,36 +31,13 @@
 #include "base/percentile.h"
 #include "base/regression.h"
 #include "format.h"
+#include "sensitivity_look.h"
 
-enum {
-	PROGRESS_MAX = 3,    /* progress ops that are tried */
-	STRETCHES_MAX = 100, /* more have too few ops each */
-	STRETCHES_LEAST = 30,
-	OPS_LEAST = 3, /* a stretch has of its progress op */
-	CLASSES_MAX = REGRESSORS_MAX - 1
-};
+enum { STRETCHES_MAX = 100 }; /* more have too few ops each */
 
 static const double NS_A_MS = 1e6; /* numbers of one size make better sums */
 static const double KEPT_STRETCHES = 0.97;
-static const double WORTH_LOOKING = 0.01; /* self time, of the makespan */
-
-struct candidate {
-	uint32_t class;
-	double weight; /* progress: ops, times the part of the run over which they come */
-	uint64_t self_ns;
-	uint64_t median_ns;
-};
-
-struct looked {
-	const struct sensitivity_of *of;
-	struct candidate classes[CLASSES_MAX]; /* to be answered for */
-	size_t class_count;
-	uint32_t *index_of; /* by class: in `classes`, NO_INDEX = none of them */
-	uint32_t *by_class; /* ops, class by class */
-	uint32_t *first;    /* by class: of its ops there; and one more */
-	struct candidate progress[PROGRESS_MAX];
-	size_t progress_count;
-};
+static const double SURELY_ERRORS = 3; /* chance is hardly ever farther off */
 
 /* One way of cutting. */
 struct cut {
@@ -68,103 +48,6 @@ struct cut {
 	double *y;
 	double own_ms[REGRESSORS_MAX]; /* that would be gone, of all stretches */
 };
-
-/* --- what is looked at --- */
-
-static bool is_work(const struct sensitivity_of *of, uint32_t op)
-{
-	uint16_t kind = of->recording->ops[op].kind;
-	if (of->is_left_out[op] || of->recording->extras[op].open)
-		return false;
-	return kind == KIND_IO || kind == KIND_SLEEP || kind == KIND_DNS || kind == KIND_HOLD;
-}
-
-static void sort_by_class(struct looked *looked)
-{
-	const struct sensitivity_of *of = looked->of;
-	size_t count = of->recording->op_count;
-	looked->first = memory_new((size_t)of->classes->count + 2, sizeof(*looked->first));
-	looked->by_class = memory_new(count, sizeof(*looked->by_class));
-	for (uint32_t i = 0; i < count; i++)
-		looked->first[of->classes->of_op[i] + 2] += is_work(of, i);
-	for (uint32_t i = 0; i < of->classes->count; i++)
-		looked->first[i + 2] += looked->first[i + 1];
-	for (uint32_t i = 0; i < count; i++)
-		if (is_work(of, i))
-			looked->by_class[looked->first[of->classes->of_op[i] + 1]++] = i;
-}
-
-/* Puts it among the `most` heaviest. */
-static size_t insert(struct candidate *list, size_t count, size_t most, struct candidate candidate)
-{
-	size_t at = count;
-	while (at > 0 && list[at - 1].weight < candidate.weight)
-		at--;
-	if (at >= most)
-		return count;
-	count += count < most;
-	for (size_t i = count - 1; i > at; i--)
-		list[i] = list[i - 1];
-	list[at] = candidate;
-	return count;
-}
-
-/* Its ops come over so much of the run, but for the first and the last tenth. */
-static double coverage_ns(const struct looked *looked, uint32_t class, uint64_t *ends_ns)
-{
-	const struct rec_op *ops = looked->of->recording->ops;
-	uint32_t first = looked->first[class], count = looked->first[class + 1] - first;
-	for (uint32_t i = 0; i < count; i++)
-		ends_ns[i] = ops[looked->by_class[first + i]].end_ns;
-	uint64_t early_ns = percentile_select(ends_ns, count, count / 10);
-	return (double)(percentile_select(ends_ns, count, count - 1 - count / 10) - early_ns);
-}
-
-static void look_at(struct looked *looked, uint32_t class, uint64_t *room)
-{
-	const struct sensitivity_of *of = looked->of;
-	uint32_t first = looked->first[class], count = looked->first[class + 1] - first;
-	struct candidate candidate = { .class = class };
-	if (count < STRETCHES_LEAST)
-		return;
-	for (uint32_t i = 0; i < count; i++) {
-		room[i] = of->self_ns[looked->by_class[first + i]];
-		candidate.self_ns += room[i];
-	}
-	candidate.median_ns = percentile_select(room, count, count / 2);
-	for (uint32_t i = 0; i < count; i++)
-		candidate.weight += fabs((double)room[i] - (double)candidate.median_ns);
-	if ((double)candidate.self_ns > WORTH_LOOKING * (double)of->makespan_ns)
-		looked->class_count =
-			insert(looked->classes, looked->class_count, CLASSES_MAX, candidate);
-	if (of->classes->classes[class].kind == KIND_SLEEP || count < OPS_LEAST * STRETCHES_LEAST)
-		return;
-	candidate.weight = (double)count * coverage_ns(looked, class, room);
-	looked->progress_count =
-		insert(looked->progress, looked->progress_count, PROGRESS_MAX, candidate);
-}
-
-static void look(struct looked *looked, const struct sensitivity_of *of)
-{
-	uint64_t *room = memory_new(of->recording->op_count, sizeof(*room));
-	*looked = (struct looked){ .of = of };
-	looked->index_of = memory_new(of->classes->count, sizeof(*looked->index_of));
-	sort_by_class(looked);
-	for (uint32_t i = 0; i < of->classes->count; i++) {
-		looked->index_of[i] = NO_INDEX;
-		look_at(looked, i, room);
-	}
-	for (uint32_t i = 0; i < looked->class_count; i++)
-		looked->index_of[looked->classes[i].class] = i;
-	free(room);
-}
-
-static void looked_free(struct looked *looked)
-{
-	free(looked->index_of);
-	free(looked->by_class);
-	free(looked->first);
-}
 
 /* --- stretches --- */
 
@@ -222,8 +105,7 @@ static void spread(struct cut *cut, const struct looked *looked, uint32_t op, si
 	const struct sensitivity_of *of = looked->of;
 	const struct rec_op *rec_op = &of->recording->ops[op];
 	double length_ns = (double)(rec_op->end_ns - rec_op->start_ns);
-	double excess_ms =
-		((double)of->self_ns[op] - (double)looked->classes[k].median_ns) / NS_A_MS;
+	double excess_ms = ((double)of->self_ns[op] - (double)looked->parts[k].median_ns) / NS_A_MS;
 	for (size_t i = stretch_at(cut, rec_op->start_ns); i < cut->stretches; i++) {
 		uint64_t from_ns = cut->borders_ns[i], to_ns = cut->borders_ns[i + 1];
 		from_ns = rec_op->start_ns > from_ns ? rec_op->start_ns : from_ns;
@@ -238,11 +120,9 @@ static void spread(struct cut *cut, const struct looked *looked, uint32_t op, si
 
 static void add_excess(struct cut *cut, const struct looked *looked, size_t count)
 {
-	for (size_t k = 0; k < looked->class_count; k++) {
-		uint32_t class = looked->classes[k].class;
-		for (uint32_t i = looked->first[class]; i < looked->first[class + 1]; i++)
+	for (size_t k = 0; k < looked->part_count; k++)
+		for (uint32_t i = looked->parts[k].first; i < looked->parts[k].end; i++)
 			spread(cut, looked, looked->by_class[i], k, count);
-	}
 }
 
 /* Time in run queues, as far as it is known. */
@@ -283,11 +163,11 @@ static void leave_out_longest(struct cut *cut, size_t count)
 
 /* Answers by this progress op; false: it cuts the recording into too few stretches. */
 static bool answer(const struct looked *looked, uint32_t progress,
-		   struct sensitivity_row rows[CLASSES_MAX], size_t *stretches)
+		   struct sensitivity_row rows[PARTS_MAX], size_t *stretches)
 {
 	struct cut cut = { .stretches = 0 };
 	struct regression regression;
-	size_t count = looked->class_count + 1;
+	size_t count = looked->part_count + 1;
 	find_borders(&cut, looked, progress);
 	*stretches = cut.stretches;
 	cut.x = memory_new(cut.stretches * count, sizeof(*cut.x));
@@ -299,9 +179,9 @@ static bool answer(const struct looked *looked, uint32_t progress,
 		leave_out_longest(&cut, count);
 		regression_fit(&regression, cut.x, cut.y, cut.stretches, count);
 	}
-	for (size_t k = 0; is_enough && k < looked->class_count; k++) {
+	for (size_t k = 0; is_enough && k < looked->part_count; k++) {
 		double own_ns = cut.own_ms[k] * cut.rest * NS_A_MS;
-		rows[k] = (struct sensitivity_row){ looked->classes[k].class,
+		rows[k] = (struct sensitivity_row){ looked->parts[k].class,
 						    regression.slope[k] * own_ns,
 						    regression.error[k] * own_ns };
 	}
@@ -318,8 +198,8 @@ static int compare_rows(const void *left, const void *right)
 }
 
 /* The middle one of a class's answers. */
-static struct sensitivity_row middle_of(struct sensitivity_row (*answers)[CLASSES_MAX],
-					size_t count, size_t class)
+static struct sensitivity_row middle_of(struct sensitivity_row (*answers)[PARTS_MAX], size_t count,
+					size_t class)
 {
 	struct sensitivity_row all[PROGRESS_MAX];
 	size_t known = 0;
@@ -358,24 +238,46 @@ static uint64_t busy_ns(const struct looked *looked, uint32_t class)
 	return sum_ns;
 }
 
+/* Of all its parts; they begin with `part`, and one that was not looked at has no answer. */
 static struct sensitivity_row answer_to(const struct looked *looked,
-					struct sensitivity_row (*answers)[CLASSES_MAX],
-					size_t count, size_t class)
+					struct sensitivity_row (*answers)[PARTS_MAX], size_t count,
+					size_t part)
 {
-	struct sensitivity_row row = middle_of(answers, count, class);
-	row.saved_ns = fmin(row.saved_ns, (double)busy_ns(looked, row.class));
-	return row;
+	uint32_t class = looked->parts[part].class, parts = 0;
+	struct sensitivity_row sum = { class, 0, 0 };
+	double variance = 0;
+	for (size_t k = part; k < looked->part_count; k++) {
+		if (looked->parts[k].class != class)
+			continue;
+		struct sensitivity_row row = middle_of(answers, count, k);
+		sum.saved_ns += row.saved_ns;
+		variance += row.error_ns * row.error_ns;
+		parts++;
+	}
+	bool is_whole = parts == looked->parts[part].part_count;
+	double beyond_ns = fmax(sum.saved_ns - (double)busy_ns(looked, class), 0);
+	sum.saved_ns -= beyond_ns;
+	sum.error_ns = is_whole ? fmax(sqrt(variance) - beyond_ns / SURELY_ERRORS, 0) : INFINITY;
+	return sum;
+}
+
+static bool is_answered(const struct looked *looked, size_t part)
+{
+	size_t i = 0;
+	while (looked->parts[i].class != looked->parts[part].class)
+		i++;
+	return i < part;
 }
 
 void sensitivity_build(struct sensitivity *sensitivity, const struct sensitivity_of *of)
 {
 	struct looked looked;
-	struct sensitivity_row answers[PROGRESS_MAX][CLASSES_MAX];
+	struct sensitivity_row answers[PROGRESS_MAX][PARTS_MAX];
 	size_t count = 0, stretches;
 	*sensitivity = (struct sensitivity){ .progress = NO_INDEX };
 	if (!of->recording->extras)
 		return;
-	look(&looked, of);
+	sensitivity_look(&looked, of);
 	for (size_t i = 0; i < looked.progress_count; i++) {
 		if (!answer(&looked, looked.progress[i].class, answers[count], &stretches))
 			continue;
@@ -385,12 +287,13 @@ void sensitivity_build(struct sensitivity *sensitivity, const struct sensitivity
 		}
 		count++;
 	}
-	sensitivity->rows = memory_new(looked.class_count, sizeof(*sensitivity->rows));
-	for (size_t k = 0; count && k < looked.class_count; k++)
-		if (of->classes->classes[looked.classes[k].class].kind != KIND_HOLD)
+	sensitivity->rows = memory_new(looked.part_count, sizeof(*sensitivity->rows));
+	for (size_t k = 0; count && k < looked.part_count; k++)
+		if (of->classes->classes[looked.parts[k].class].kind != KIND_HOLD &&
+		    !is_answered(&looked, k))
 			sensitivity->rows[sensitivity->count++] =
 				answer_to(&looked, answers, count, k);
-	looked_free(&looked);
+	sensitivity_looked_free(&looked);
 }
 
 void sensitivity_free(struct sensitivity *sensitivity)

@@ -19,6 +19,7 @@ struct rounds {
 	double follows;    /* of the first one's excess the second one's has as well */
 	uint32_t left_out; /* 1: the sync waits for others */
 	uint32_t beside;   /* more syncs, which are over sooner and never vary */
+	double aside_ms; /* 0 = none: the second thread's own syncs, in the first half of the run */
 };
 
 struct found {
@@ -30,6 +31,13 @@ struct found {
 static double part(uint64_t *state)
 {
 	return (double)random_number(state, 1000001) / 1e6;
+}
+
+/* Sleeps cut no recording. */
+static void become_sleep(struct sketch *sketch, uint32_t op)
+{
+	sketch->rec.ops[op].kind = KIND_SLEEP;
+	sketch->rec.extras[op].amount = 0;
 }
 
 /* Work, a sync, and a write at the end of each round. */
@@ -55,15 +63,22 @@ static void find(struct found *found, const struct rounds *rounds)
 		for (uint32_t k = 0; k < rounds->beside; k++)
 			sketch_io(sketch, 1, "sync", "file", 1, begin_ms,
 				  begin_ms + rounds->usual_ms);
+		if (rounds->aside_ms > 0 && i < ROUNDS / 2)
+			sketch_io(sketch, 1, "sync", "file", 1, begin_ms,
+				  begin_ms + rounds->aside_ms * (1 + part(&state)));
 		at_ms = begin_ms + sync_ms;
 		sketch_io(sketch, 1, "other", "file", 1, at_ms - other_ms - 0.001, at_ms - 0.001);
 		sketch_io(sketch, 0, "write", "file", 1, at_ms, at_ms + 0.01);
 		at_ms += 0.01;
 		found->sync_ms += sync_ms;
 	}
-	sketch_end(sketch);
-	for (size_t i = 0; i < sketch->rec.op_count; i++)
+	for (size_t i = 0; i < sketch->rec.op_count; i++) {
+		if (rounds->aside_ms > 0 &&
+		    !strcmp(sketch->strings[sketch->rec.ops[i].name], "sync"))
+			become_sleep(sketch, (uint32_t)i);
 		self_ns[i] = sketch->rec.ops[i].end_ns - sketch->rec.ops[i].start_ns;
+	}
+	sketch_end(sketch);
 	const struct sensitivity_of of = { &sketch->rec, &sketch->classes, self_ns, is_left_out,
 					   (uint64_t)(at_ms * 1e6) };
 	sensitivity_build(&found->sensitivity, &of);
@@ -128,9 +143,19 @@ END_TEST
 START_TEST(a_class_is_not_worth_more_than_the_time_that_it_was_under_way)
 {
 	struct found found;
-	find(&found, &(struct rounds){ .usual_ms = 1, .varies_ms = 1, .beside = 3 });
+	find(&found, &(struct rounds){ .usual_ms = 10, .varies_ms = 1, .beside = 3 });
 	ck_assert_double_eq_tol(row_of(&found, "sync")->saved_ns / 1e6, found.sync_ms, 0.01);
 	ck_assert(isfinite(row_of(&found, "sync")->error_ns));
+	found_free(&found);
+}
+END_TEST
+
+/* Nobody waits for those of the other thread, which are shorter. */
+START_TEST(threads_that_do_other_things_are_told_apart)
+{
+	struct found found;
+	find(&found, &(struct rounds){ .usual_ms = 2, .varies_ms = 1, .aside_ms = 0.5 });
+	expect(row_of(&found, "sync"), found.sync_ms);
 	found_free(&found);
 }
 END_TEST
@@ -183,6 +208,7 @@ SUITE()
 	TEST(a_class_that_goes_with_another_is_told_from_it);
 	TEST(two_that_always_go_together_are_not_known);
 	TEST(a_class_is_not_worth_more_than_the_time_that_it_was_under_way);
+	TEST(threads_that_do_other_things_are_told_apart);
 	TEST(a_class_that_does_not_vary_is_not_known);
 	TEST(a_call_that_waits_for_others_has_no_answer);
 	TEST(too_little_is_no_recording_to_tell_by);
