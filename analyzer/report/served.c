@@ -219,6 +219,34 @@ static void say_p99(FILE *file, const struct analysis *analysis, const struct se
 	free(change);
 }
 
+/* The row of clients alone by which throughput would rise more than by any of the server; SIZE_MAX:
+ * there is none. */
+static size_t find_client(const struct analysis *analysis, const struct served *served)
+{
+	size_t count = analysis->whatif.row_count;
+	bool *is_of_server = memory_new(count, sizeof(*is_of_server));
+	double most = served->busiest == SIZE_MAX
+			      ? 0
+			      : gain_percent(analysis, served->busiest, served->factor);
+	for (size_t i = 0; i < count; i++)
+		is_of_server[i] = !served->is_of_clients[i];
+	size_t row = find_most(analysis, served->factor, gain_percent, is_of_server);
+	free(is_of_server);
+	return row != SIZE_MAX && gain_percent(analysis, row, served->factor) > most ? row
+										     : SIZE_MAX;
+}
+
+static void say_clients(FILE *file, const struct analysis *analysis, const struct served *served)
+{
+	size_t row = find_client(analysis, served);
+	if (row == SIZE_MAX)
+		return;
+	char *change = report_change(analysis, analysis->whatif.rows[row].class, served->factor);
+	fprintf(file, " In recorded clients there is more: %.1f%%, if %s.",
+		gain_percent(analysis, row, served->factor), change);
+	free(change);
+}
+
 static void say_throughput(FILE *file, const struct analysis *analysis, const struct served *served)
 {
 	if (served->busiest == SIZE_MAX) {
@@ -249,6 +277,7 @@ char *served_sentence(const struct analysis *analysis, const struct served *serv
 	if (!analysis->checks.is_withheld) {
 		say_p99(file, analysis, served);
 		say_throughput(file, analysis, served);
+		say_clients(file, analysis, served);
 	}
 	fclose(file);
 	return text;
