@@ -269,35 +269,64 @@ static bool is_for_lock(const struct rec_wait *wait)
 	       wait->reason == REASON_RWLOCK_WRITE;
 }
 
-/* By thread: until its finish it slept, or waited until a timeout; and no other thread ever ended a
- * wait of its, but for locks. To be freed. */
-static bool *clocked_find(const struct compiler *compiler)
+/* When another thread last ended one of its waits, but for locks; 0 = never. To be freed. */
+static uint64_t *woken_find(const struct compiler *compiler)
 {
 	const struct recording *rec = compiler->rec;
 	const uint64_t *finish_ns = compiler->gathered.finish_ns;
-	bool *is_clocked = memory_new(rec->thread_count, sizeof(*is_clocked));
-	bool *is_woken = memory_new(rec->thread_count, sizeof(*is_woken));
+	uint64_t *woken_ns = memory_new(rec->thread_count, sizeof(*woken_ns));
 
 	for (size_t i = 0; i < rec->op_count; i++) {
 		const struct rec_op *op = &rec->ops[i];
 
-		if (op->thread == NO_INDEX || op->end_ns > finish_ns[op->thread])
+		if (op->thread != NO_INDEX && op->end_ns <= finish_ns[op->thread] &&
+		    op->end_ns > woken_ns[op->thread] && is_woken_in(rec, i))
+			woken_ns[op->thread] = op->end_ns;
+	}
+	for (size_t i = 0; i < rec->wait_count; i++) {
+		const struct rec_wait *wait = &rec->waits[i];
+
+		if (wait->thread != NO_INDEX && wait->end_ns <= finish_ns[wait->thread] &&
+		    wait->end_ns > wait->start_ns && wait->end_ns > woken_ns[wait->thread] &&
+		    !is_for_lock(wait) && !wait->timed_out)
+			woken_ns[wait->thread] = wait->end_ns;
+	}
+	return woken_ns;
+}
+
+/* By thread: until its finish it slept, or waited until a timeout, and no other thread ever ended a
+ * wait of its. Or it only polled in vain since one did: what it slept for then may be its work. To
+ * be freed. */
+static bool *clocked_find(const struct compiler *compiler)
+{
+	const struct recording *rec = compiler->rec;
+	const uint64_t *finish_ns = compiler->gathered.finish_ns;
+	uint64_t *woken_ns = woken_find(compiler);
+	bool *is_clocked = memory_new(rec->thread_count, sizeof(*is_clocked));
+	bool *works = memory_new(rec->thread_count, sizeof(*works));
+
+	for (size_t i = 0; i < rec->op_count; i++) {
+		const struct rec_op *op = &rec->ops[i];
+
+		if (op->thread == NO_INDEX || op->end_ns > finish_ns[op->thread] ||
+		    op->start_ns < woken_ns[op->thread])
 			continue;
-		is_woken[op->thread] |= is_woken_in(rec, i);
 		is_clocked[op->thread] |= op->kind == KIND_SLEEP || op->kind == KIND_POLL;
+		works[op->thread] |= op->kind == KIND_SLEEP && woken_ns[op->thread];
 	}
 	for (size_t i = 0; i < rec->wait_count; i++) {
 		const struct rec_wait *wait = &rec->waits[i];
 
 		if (wait->thread == NO_INDEX || wait->end_ns > finish_ns[wait->thread] ||
-		    wait->end_ns == wait->start_ns || is_for_lock(wait))
+		    wait->start_ns < woken_ns[wait->thread] || is_for_lock(wait))
 			continue;
-		is_woken[wait->thread] |= !wait->timed_out;
 		is_clocked[wait->thread] |= wait->timed_out;
+		works[wait->thread] |= woken_ns[wait->thread] > 0;
 	}
 	for (size_t t = 0; t < rec->thread_count; t++)
-		is_clocked[t] = is_clocked[t] && !is_woken[t];
-	free(is_woken);
+		is_clocked[t] = is_clocked[t] && !works[t];
+	free(works);
+	free(woken_ns);
 	return is_clocked;
 }
 

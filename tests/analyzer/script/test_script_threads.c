@@ -60,8 +60,9 @@ static const struct {
 	bool is_awaited;
 	bool ticks;
 	double end_ms;
-	/* most of its time it is in a call for its own sake; or data came for it once */
-	enum { SLEEPS, SYNCS, IS_WOKEN } also;
+	/* Most of its time it is in a call for its own sake. Or data came for it once, and then it
+	 * sleeps, or polls for more. */
+	enum { SLEEPS, SYNCS, IS_WOKEN, LISTENS } also;
 } tickers[] = {
 	/* 0 */ { 20, 0, false, true, 32, SLEEPS },
 	/* 1: it does more than the other */ { 2, 0, false, false, 99.2, SLEEPS },
@@ -71,7 +72,21 @@ static const struct {
 	/* 5: it need not sleep for long */ { 20, 0, false, true, 32, SYNCS },
 	/* 6: it is no clock that lets it work */
 	{ 20, 0, false, false, 99.2, IS_WOKEN },
+	/* 7: since then only the clock did */
+	{ 20, 0, false, true, 32, LISTENS },
 };
+
+static void tick(struct sketch *sketch, double from_ms, double to_ms, int also)
+{
+	if (also != LISTENS) {
+		sketch_sleep(sketch, 1, "tick", from_ms, to_ms);
+		return;
+	}
+	uint32_t poll = sketch_op(sketch, KIND_POLL, "epoll_wait", 1, from_ms, to_ms);
+
+	sketch->rec.extras[poll].amount = from_ms <= 0;
+	sketch->rec.ops[poll].outcome = OUTCOME_OK;
+}
 
 START_TEST(a_ticker_ends_nothing)
 {
@@ -93,12 +108,12 @@ START_TEST(a_ticker_ends_nothing)
 	for (int i = 0; i < 10; i++) {
 		double asleep_ms = tickers[_i].also == SYNCS ? 3 : 9;
 
-		sketch_sleep(&sketch, 1, "tick", 10 * i, 10 * i + asleep_ms);
+		tick(&sketch, 10 * i, 10 * i + asleep_ms, tickers[_i].also);
 		if (tickers[_i].also == SYNCS)
 			sketch_io(&sketch, 1, "fsync", "file log", 0, 10 * i + 3, 10 * i + 9);
 		sketch_hold(&sketch, 1, "M", 2, 10 * i + 9.1, 10 * i + 9.2);
 	}
-	if (tickers[_i].also == IS_WOKEN)
+	if (tickers[_i].also >= IS_WOKEN)
 		sketch_io(&sketch, 1, "read", "tcp 1.2.3.4:5", 3, 9.4, 9.5);
 	if (post_ms > 0) {
 		if (tickers[_i].is_awaited)
