@@ -26,7 +26,7 @@ static void value(uint32_t op, const char *name, uint64_t number, bool is_text)
 
 /* Six calls in the second request, of which one has two values. It came when the first one did, and
  * was read at 15.5 ms: a call before that is the first one's. */
-static void begin(void)
+static void call_all(void)
 {
 	pathed_begin(&pathed);
 	for (int i = 0; i < 6; i++) {
@@ -38,10 +38,20 @@ static void begin(void)
 	}
 	value(call(12), "depth", 99, false);
 	value(call(9), "depth", 98, false);
+}
+
+static void end(void)
+{
 	pathed_end(&pathed);
 	analysis = (struct analysis){ .recording = &pathed.sketch.rec,
 				      .classes = pathed.sketch.classes };
 	analysis.script.requests = pathed.all;
+}
+
+static void begin(void)
+{
+	call_all();
+	end();
 }
 
 START_TEST(a_line_has_the_first_calls)
@@ -81,11 +91,10 @@ START_TEST(real_numbers_are_written)
 	uint64_t bits;
 
 	memcpy(&bits, &rows[_i].number, sizeof(bits));
-	begin();
+	call_all();
 	value(call(13), "factor", bits, false);
 	pathed.sketch.rec.links[pathed.sketch.rec.link_count - 1].is_real = true;
-	pathed_end(&pathed);
-	analysis.classes = pathed.sketch.classes;
+	end();
 	request_values_build(&lists, &analysis);
 	text = request_values_text(&lists, &analysis, 0);
 	ck_assert_ptr_nonnull(strstr(text, rows[_i].text));

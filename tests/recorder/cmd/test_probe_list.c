@@ -66,7 +66,7 @@ START_TEST(lists_have_what_is_there)
 		/*  1 */ { FUNCTIONS, "probe_list_l*", "probe_list_listed\t/" },
 		/*  2 */ { FUNCTIONS, "libc:mallo?", "malloc\t/" },
 		/*  3 */ { VARIABLES, "probe_list_listed", "  first\tstruct listed *\n" },
-		/*  4 */ { VARIABLES, "probe_list_listed", "  second\tdouble\t" },
+		/*  4 */ { VARIABLES, "probe_list_listed", "  second\tdouble\n" },
 		/*  5 */ { VARIABLES, "probe_list_listed", "  third\tint\n" },
 		/*  6 */
 		{ LINES, "probe_list_listed", "  	return sum + (long)second; /* LAST */" },
