@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 
 #include "atomics.h"
+#include "sequence.h"
 #include "syscalls.h"
 
 #include "in_target.h"
@@ -21,6 +22,7 @@
 enum {
 	PORTS = 65536,
 	PAIRS_MAX = 4096, /* newer pairs take the places of older ones */
+	FILES_MAX = 1024, /* so do newer paths */
 	PEER_ASKED = 1,   /* no socket's inode: somebody is looking for it */
 	MQUEUE_MAGIC = 0x19800202,
 	LISTENERS_SCANNED = 256 /* sockets that listen are made early and have low numbers */
@@ -35,6 +37,7 @@ static uint32_t has_scanned;
 static uint64_t pipe_device;           /* of all pipes without a name; 0 = none was seen yet */
 static uint64_t listening[PORTS / 64]; /* bit = this process listens, or did, at that port */
 static uint64_t pairs[PAIRS_MAX];      /* inode | inode of its peer << 32, by inode */
+static uint64_t files[FILES_MAX];      /* hashes of paths that were files' */
 
 /* Ports and pairs stay known: a forked child serves connections that its parent accepted. */
 void description_forget(void)
@@ -428,16 +431,48 @@ static void describe_link(struct description *description, int fd, const struct 
 		store_relaxed(&pipe_device, status->st_dev);
 }
 
+/* Never 0. */
+static uint64_t hash_path(const char *path)
+{
+	uint64_t hash = 0, word = 0;
+
+	for (size_t left = strlen(path), step; left > 0; left -= step, path += step) {
+		step = left < sizeof(word) ? left : sizeof(word);
+		memcpy(&word, path, step);
+		hash = sequence_scatter(hash ^ word);
+	}
+	return hash | 1;
+}
+
+/* A server may open one file for each request. So a path that was a file's is one's again, and
+ * nothing is asked. Known race: meanwhile it has become another kind of thing's. */
+static void describe_plain(struct description *description, int fd)
+{
+	uint64_t hash = hash_path(description->path);
+	uint64_t *file = &files[(hash >> 32) % FILES_MAX];
+	struct stat *status = &description->status;
+
+	if (load_relaxed(file) == hash) {
+		describe_path(description, fd, description->path, 0);
+		return;
+	}
+	if (sys_fstat(fd, status) != 0)
+		return;
+	describe_path(description, fd, description->path, status->st_mode);
+	if (S_ISREG(status->st_mode) && begins_with(description->bytes, "file "))
+		store_relaxed(file, hash);
+}
+
 static void describe_file(struct description *description, int fd)
 {
 	struct stat *status = &description->status;
 
-	if (sys_fstat(fd, status) != 0)
+	if (is_plain(description->path))
+		describe_plain(description, fd);
+	else if (sys_fstat(fd, status) != 0)
 		return;
-	if (S_ISFIFO(status->st_mode) && status->st_dev == load_relaxed(&pipe_device))
+	else if (S_ISFIFO(status->st_mode) && status->st_dev == load_relaxed(&pipe_device))
 		describe_mode(description, status);
-	else if (is_plain(description->path))
-		describe_path(description, fd, description->path, status->st_mode);
 	else
 		describe_link(description, fd, status);
 }

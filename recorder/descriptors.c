@@ -3,7 +3,8 @@
  * Descriptions of the program's descriptors. See descriptors.h; recorder.h has the hooks' view.
  *
  * Known race: a descriptor that one thread uses while another one closes it may keep its old
- * description. It does so until the number is given out again by a call that is hooked.
+ * description. It does so until the number is given out again by a call that is hooked. So does one
+ * of the parent's that a child describes whose vfork came by no hook.
  */
 #include "descriptors.h"
 
@@ -11,6 +12,7 @@
 
 #include "description.h"
 #include "destinations.h"
+#include "gate.h"
 #include "mapping.h"
 #include "peers.h"
 #include "spare.h"
@@ -41,6 +43,13 @@ static uint64_t *origin_of(int fd)
 	return descriptors_word(fd) + DESCRIPTORS_MAX;
 }
 
+/* A child of vfork() has this table but descriptors of its own. Most opened files come by here, and
+ * pay for no system call. */
+static bool is_childs(void)
+{
+	return UNLIKELY(gate_is_in_vfork()) && recorder_in_vfork_child();
+}
+
 /* --- Forgetting ----------------------------------------------------------------------------- */
 
 static void forget_word(int fd)
@@ -56,7 +65,7 @@ void descriptor_forget(int fd)
 {
 	if ((uint32_t)fd >= DESCRIPTORS_MAX || !descriptors_table)
 		return;
-	if (UNLIKELY(load_relaxed(origin_of(fd)) != 0) && !recorder_in_vfork_child())
+	if (UNLIKELY(load_relaxed(origin_of(fd)) != 0) && !is_childs())
 		store_relaxed(origin_of(fd), 0);
 	forget_word(fd);
 }
@@ -161,10 +170,9 @@ static uint64_t describe(struct self *self, int fd, uint64_t word, struct descri
 	return next;
 }
 
-/* A child of vfork() has this table but descriptors of its own: it learns nothing. */
 static bool may_learn(struct self *self, int fd)
 {
-	return is_in_table(self, fd) && !recorder_in_vfork_child();
+	return is_in_table(self, fd) && !is_childs();
 }
 
 uint64_t descriptors_learn(struct self *self, int fd)
@@ -222,8 +230,7 @@ void descriptor_connected(struct self *self, int fd, const void *peer, size_t by
 static void set_origin(int fd, uint64_t origin)
 {
 	descriptor_forget(fd);
-	if ((uint32_t)fd >= DESCRIPTORS_MAX || !descriptors_table || origin == 0 ||
-	    recorder_in_vfork_child())
+	if ((uint32_t)fd >= DESCRIPTORS_MAX || !descriptors_table || origin == 0 || is_childs())
 		return;
 	use(fd);
 	store_relaxed(origin_of(fd), origin);

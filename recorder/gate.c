@@ -16,6 +16,23 @@ bool gate_is_the_users(void)
 	return (uint32_t)sys_geteuid() == load_relaxed(&gate_facts.user);
 }
 
+static __thread uint32_t vforks_under_way __attribute__((tls_model("initial-exec")));
+
+void gate_vfork_begins(void)
+{
+	vforks_under_way++;
+}
+
+void gate_vfork_ends(void)
+{
+	vforks_under_way -= vforks_under_way > 0;
+}
+
+bool gate_is_in_vfork(void)
+{
+	return vforks_under_way > 0;
+}
+
 static __thread bool is_confined_vfork_child __attribute__((tls_model("initial-exec")));
 
 void gate_confine_vfork_child(bool is_confined)

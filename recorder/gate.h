@@ -67,6 +67,12 @@ static inline bool gate_is_confined(void)
  * is not told that ours ended with them. One system call. */
 bool gate_is_the_users(void) HIDDEN;
 
+/* Of this thread, and of the child in its place, which has the same thread-local storage: a vfork
+ * that came by a hook has not returned to the parent yet. */
+void gate_vfork_begins(void) HIDDEN;
+void gate_vfork_ends(void) HIDDEN;
+bool gate_is_in_vfork(void) HIDDEN;
+
 /* A vfork child filters its system calls from now on, or that was not so. It runs with its parent's
  * thread-local storage, so that its parent takes it back. */
 void gate_confine_vfork_child(bool is_confined) HIDDEN;

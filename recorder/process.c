@@ -317,14 +317,11 @@ bool recorder_gives_way(bool *is_again, bool has_failed)
 
 /* --- Filters of system calls ------------------------------------------------------------------ */
 
-/* Of this thread's; the child has the same thread-local storage. */
-static __thread uint32_t vforks_under_way __attribute__((tls_model("initial-exec")));
-
 bool recorder_vfork_begins(void)
 {
 	if (gate_is_confined() || gate_is_confined_vfork_child())
 		return false;
-	vforks_under_way++;
+	gate_vfork_begins();
 	return true;
 }
 
@@ -336,7 +333,7 @@ static void confine_vfork_child(bool is_confined)
 
 void recorder_vfork_ends(void)
 {
-	vforks_under_way -= vforks_under_way > 0;
+	gate_vfork_ends();
 	confine_vfork_child(false);
 }
 
@@ -357,7 +354,7 @@ struct recorder_confinement recorder_confine(void)
 	if (!process.host || gate_is_confined() || gate_is_confined_vfork_child())
 		return before;
 	if (recorder_in_vfork_child()) {
-		before.was_vfork = vforks_under_way > 0;
+		before.was_vfork = gate_is_in_vfork();
 		confine_vfork_child(before.was_vfork);
 		return before;
 	}

@@ -335,6 +335,31 @@ START_TEST(what_else_there_is)
 }
 END_TEST
 
+static const char *opened_by(int fd, const char *path)
+{
+	description_begin(&description, false);
+	description.path = path;
+	description_make(&description, fd);
+	ck_assert(text_end(&description.text));
+	return description.bytes;
+}
+
+/* A descriptor of another kind tells whether it is asked. */
+START_TEST(a_path_that_was_a_files_is_not_asked_about_again)
+{
+	static const char page[] = "/srv/site2/index.html", other[] = "/srv/site3/index.html";
+	int ends[2], file = open("/etc/passwd", O_RDONLY);
+
+	ck_assert_int_eq(pipe(ends), 0);
+	ck_assert_str_eq(opened_by(ends[0], page), "fifo /srv/site2/index.html");
+	ck_assert_str_eq(opened_by(file, page), "file /srv/siteN/index.html");
+	ck_assert_str_eq(opened_by(ends[0], page), "file /srv/siteN/index.html");
+	ck_assert_str_eq(opened_by(ends[0], other), "fifo /srv/site3/index.html");
+	ck_assert_str_eq(opened_by(open("/", O_RDONLY), other), "file /srv/siteN/index.html");
+	ck_assert_str_eq(opened_by(ends[0], other), "fifo /srv/site3/index.html");
+}
+END_TEST
+
 START_TEST(eventfds_are_counted)
 {
 	int fd = eventfd(0, 0);
@@ -389,6 +414,7 @@ SUITE()
 	EACH(a_path_that_it_was_opened_by_is_taken_if_it_is_plain, opened);
 	TEST(a_long_path_is_cut);
 	TEST(what_else_there_is);
+	TEST(a_path_that_was_a_files_is_not_asked_about_again);
 	TEST(eventfds_are_counted);
 	TEST(in_a_crowd_names_are_shared);
 }

@@ -224,11 +224,13 @@ START_TEST(a_child_of_vfork_learns_nothing)
 	pid_t pid;
 
 	become("/dev/null", FD);
+	ck_assert(recorder_vfork_begins());
 	pid = vfork();
 	if (pid == 0) {
 		(void)descriptors_learn(self, FD);
 		_exit(0);
 	}
+	recorder_vfork_ends();
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert(!is_known(FD));
 	ck_assert_str_eq(describe(FD), "file /dev/null");
