@@ -5,8 +5,8 @@
  *
  * The replay has no tokens for that. Each thread waits for the signal that it waited for, so groups
  * stay as they were. A faster program would have others. A barrier's groups always have the same
- * size, so sizes that vary are the sign. Nothing hangs on threads of which none is on the way to
- * the end of the run, as a runtime's idle ones.
+ * size, so sizes that vary are the sign. Little hangs on threads that have little of the way to the
+ * end of the run, as a runtime's idle ones, or its compilers.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +18,6 @@
 #include "checks_parts.h"
 #include "facts.h"
 #include "format.h"
-#include "replay/trace.h"
 
 /* A signal that threads wait for as recorded, and how many did. */
 struct turn {
@@ -87,43 +86,6 @@ static bool *varying_links(const struct analysis *analysis)
 	return varies;
 }
 
-/* The threads on the way to the end of the unchanged replay. */
-struct way {
-	const struct analysis *analysis;
-	bool *is_on; /* by class: a thread of it is there */
-};
-
-static uint32_t class_of(const struct analysis *analysis, uint32_t thread)
-{
-	uint32_t op = analysis->recording->threads[thread].op;
-	return op == NO_INDEX ? NO_INDEX : analysis->classes.of_op[op];
-}
-
-static void add_piece(void *context, const struct trace_piece *piece)
-{
-	struct way *way = context;
-	if (piece->actor >= way->analysis->recording->thread_count)
-		return;
-	uint32_t class = class_of(way->analysis, piece->actor);
-	if (class != NO_INDEX)
-		way->is_on[class] = true;
-}
-
-/* By class of threads. To be freed. */
-static bool *those_on_the_way(const struct analysis *analysis, const struct replayer *replayer)
-{
-	const struct script *script = &analysis->script;
-	bool *is_on = memory_new(analysis->classes.count, sizeof(*is_on));
-	struct way way = { analysis, is_on };
-	struct trace trace;
-	const struct trial trial = { .trace = &trace };
-	trace_begin(&trace, script->actor_count);
-	replayer_try(replayer, &trial);
-	trace_walk(&trace, script->start_ns, add_piece, &way);
-	trace_free(&trace);
-	return is_on;
-}
-
 static void say(struct check *check, const struct analysis *analysis, const struct rec_wait *wait)
 {
 	const struct recording *recording = analysis->recording;
@@ -161,7 +123,7 @@ static void judge(struct check *check, const struct analysis *analysis, const bo
 		uint32_t link = analysis->script.monitors.waking_link[i];
 		if (link == NO_INDEX || !varies[link] || wait->thread == NO_INDEX)
 			continue;
-		uint32_t class = class_of(analysis, wait->thread);
+		uint32_t class = facts_thread_class(analysis, wait->thread);
 		if (class != NO_INDEX && !is_on[class])
 			continue;
 		sum_ns += (double)(wait->end_ns - wait->start_ns);
@@ -185,7 +147,7 @@ void checks_groups(struct check *check, const struct analysis *analysis,
 	bool *varies = varying_links(analysis);
 	check->state = CHECK_PASSED;
 	if (is_any(varies, analysis->recording->link_count)) {
-		bool *is_on = those_on_the_way(analysis, replayer);
+		bool *is_on = checks_on_the_way(analysis, replayer, CHECK_GROUPS);
 		judge(check, analysis, varies, is_on);
 		free(is_on);
 	}

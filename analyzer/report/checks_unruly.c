@@ -3,7 +3,8 @@
  * The check that finds waits of which a faster program would have others.
  *
  * The replay keeps such waits of the recording, each with its signal, and makes no new ones
- * (script/script_unruly.c).
+ * (script/script_unruly.c). Little hangs on those of threads that have little of the way to the end
+ * of the run, as a runtime's idle ones.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -30,7 +31,16 @@ static bool is_unruly(const struct analysis *analysis, uint32_t index)
 	       analysis->recording->waits[index].thread != NO_INDEX;
 }
 
-static struct waiting waiting_find(const struct analysis *analysis)
+static bool is_any(const struct analysis *analysis)
+{
+	uint32_t i = 0;
+	while (i < analysis->recording->wait_count && !is_unruly(analysis, i))
+		i++;
+	return i < analysis->recording->wait_count;
+}
+
+/* Of threads whose class is on the way. */
+static struct waiting waiting_find(const struct analysis *analysis, const bool *is_on)
 {
 	const struct recording *recording = analysis->recording;
 	bool *has_waited = memory_new(recording->thread_count, sizeof(*has_waited));
@@ -38,6 +48,9 @@ static struct waiting waiting_find(const struct analysis *analysis)
 	for (uint32_t i = 0; i < recording->wait_count; i++) {
 		const struct rec_wait *wait = &recording->waits[i], *longest = waiting.longest;
 		if (!is_unruly(analysis, i))
+			continue;
+		uint32_t class = facts_thread_class(analysis, wait->thread);
+		if (class != NO_INDEX && !is_on[class])
 			continue;
 		waiting.ns += (double)(wait->end_ns - wait->start_ns);
 		waiting.threads += !has_waited[wait->thread];
@@ -76,12 +89,18 @@ static void say(struct check *check, const struct analysis *analysis, const stru
 		 is_held_back ? "which may hold back" : "for", check->value);
 }
 
-void checks_unruly(struct check *check, const struct analysis *analysis)
+void checks_unruly(struct check *check, const struct analysis *analysis,
+		   const struct replayer *replayer)
 {
 	double makespan_ns = facts_recorded_ns(analysis);
 	if (!analysis->has_script || !analysis->script.arrivals || !(makespan_ns > 0))
 		return;
-	struct waiting waiting = waiting_find(analysis);
+	struct waiting waiting = { 0 };
+	if (is_any(analysis)) {
+		bool *is_on = checks_on_the_way(analysis, replayer, CHECK_UNRULY);
+		waiting = waiting_find(analysis, is_on);
+		free(is_on);
+	}
 	double share = waiting.threads
 			       ? checks_percent(waiting.ns, (double)waiting.threads * makespan_ns)
 			       : 0;

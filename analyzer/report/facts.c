@@ -63,14 +63,20 @@ const char *facts_class_name(const struct analysis *analysis, uint32_t class)
 	return analysis->recording->strings[name];
 }
 
+uint32_t facts_thread_class(const struct analysis *analysis, uint32_t thread)
+{
+	uint32_t op = analysis->recording->threads[thread].op;
+	return op == NO_INDEX ? NO_INDEX : analysis->classes.of_op[op];
+}
+
 const char *facts_thread_name(const struct analysis *analysis, uint32_t thread)
 {
 	const struct recording *recording = analysis->recording;
 	assert(thread < recording->thread_count + analysis->script.clients.count);
 	if (thread >= recording->thread_count)
 		return "a client";
-	uint32_t op = recording->threads[thread].op;
-	return op == NO_INDEX ? "?" : facts_class_name(analysis, analysis->classes.of_op[op]);
+	uint32_t class = facts_thread_class(analysis, thread);
+	return class == NO_INDEX ? "?" : facts_class_name(analysis, class);
 }
 
 const char *facts_class_kind(const struct analysis *analysis, uint32_t class)

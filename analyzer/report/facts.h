@@ -21,7 +21,10 @@ double facts_drift_percent(const struct analysis *analysis);
  * ended do not count. */
 double facts_unexplained_percent(const struct analysis *analysis);
 
-/* The class of a thread: its routine; "?" = not known. Of a client that is not recorded a word. */
+/* The class of a thread's op, or NO_INDEX. */
+uint32_t facts_thread_class(const struct analysis *analysis, uint32_t thread);
+
+/* Its name: the thread's routine; "?" = not known. Of a client that is not recorded a word. */
 const char *facts_thread_name(const struct analysis *analysis, uint32_t thread);
 
 /* The word of --clients. 0, or -EINVAL with a line in `error`: no such word. */

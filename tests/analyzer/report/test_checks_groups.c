@@ -11,16 +11,17 @@
 
 #include <string.h>
 
-enum { TURNS = 20, FOLLOWERS = 3, PERIOD_MS = 10 };
+enum { TURNS = 20, FOLLOWERS = 3, PERIOD_MS = 10, REST_FROM_MS = PERIOD_MS * TURNS, END_MS = 204 };
 
 /* A leader works 8 ms a turn, and wakes all that wait: always the same, or now this one and now
- * that one. It is one of them, or they are of no use to it. */
+ * that one. It is one of them, or they are idle: it only joins the first of them, which has worked
+ * for the last 4 ms. */
 static void take_turns(struct sketch *sketch, bool varies, bool are_idle)
 {
 	sketch_begin(sketch);
-	sketch_thread(sketch, are_idle ? "leader" : "follower", 0, PERIOD_MS * TURNS);
+	sketch_thread(sketch, are_idle ? "leader" : "follower", 0, END_MS);
 	for (uint32_t t = 1; t <= FOLLOWERS; t++) {
-		sketch_thread(sketch, "follower", 0, PERIOD_MS * TURNS);
+		sketch_thread(sketch, "follower", 0, END_MS);
 		sketch_link(sketch, 0, LINK_SPAWN, "", 0, 0, sketch->rec.threads[t].op);
 	}
 	for (int i = 0; i < TURNS; i++) {
@@ -40,6 +41,11 @@ static void take_turns(struct sketch *sketch, bool varies, bool are_idle)
 				.links[sketch_link(sketch, 0, LINK_WAKE, "C", to_ms, count,
 						   NO_INDEX)]
 				.all = true;
+	}
+	if (are_idle) {
+		sketch_sleep(sketch, 1, "rest", REST_FROM_MS, END_MS);
+		sketch_wait(sketch, 0, REASON_JOIN, "", REST_FROM_MS, END_MS,
+			    sketch->rec.threads[1].op);
 	}
 	sketch_end(sketch);
 }
