@@ -320,7 +320,7 @@ struct slot {
 	struct thread_context context; /* its thread's (context.h) */
 	struct thread_cost cost;       /* added to by its thread only */
 	uint64_t counters[COUNTER_COUNT]; /* added to by its thread only */
-	char name[16];                    /* as of its registration */
+	char name[16];                    /* as of its registration, or the process's end */
 	struct open_entry found;          /* a call it was in when recording began (census.h) */
 	uint16_t bases[SLOT_BASES];       /* of its chunk; its thread's (packed.h) */
 	struct clock_place clock_places[CLOCK_PLACES];        /* its thread's (clockreads.h) */

@@ -37,6 +37,7 @@
 #include "programs.h"
 #include "room.h"
 #include "sampler.h"
+#include "roster.h"
 #include "self.h"
 #include "settings.h"
 #include "slow.h"
@@ -127,6 +128,7 @@ void recorder_start(const struct recorder_host *host)
 static void settle_accounts(struct arena *arena)
 {
 	modules_note_last();
+	roster_note_names(arena);
 	mark_last(arena);
 	idle_note_last(arena);
 }

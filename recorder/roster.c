@@ -15,6 +15,7 @@
 #include "pool.h"
 #include "strings.h"
 #include "syscalls.h"
+#include "tasks.h"
 
 #include "in_target.h"
 
@@ -100,6 +101,22 @@ static void bury(struct arena *arena, struct slot *slot)
 		   strings_intern(arena, slot->name, strnlen(slot->name, sizeof(slot->name))));
 	chunk_hand_over(&dead);
 	roster_release(arena, slot);
+}
+
+void roster_note_names(struct arena *arena)
+{
+	uint32_t slots = roster_made(arena);
+
+	assert(arena == recorder_arena);
+	for (uint32_t i = 0; i < slots; i++) {
+		struct slot *slot = roster_slot(arena, i);
+		uint32_t thread = load_acquire(&slot->thread);
+		char name[TASK_NAME_BYTES];
+
+		if (thread != 0 && task_name(arena->pid, load_relaxed(&slot->tid), name) &&
+		    load_acquire(&slot->thread) == thread)
+			memcpy(slot->name, name, sizeof(slot->name));
+	}
 }
 
 void roster_bury_dead(struct arena *arena)

@@ -31,6 +31,9 @@ static inline uint32_t roster_made(const struct arena *arena)
 uint64_t roster_counter(const struct arena *, enum counter) HIDDEN;
 uint32_t roster_living(const struct arena *) HIDDEN;
 
+/* In the arena's own process: notes how its threads are called by now. */
+void roster_note_names(struct arena *) HIDDEN;
+
 /* Drainer, in the arena's own process: frees the slots of threads that are no more. Their open ops
  * and waits are written as records that end now, outcome canceled. */
 void roster_bury_dead(struct arena *) HIDDEN;

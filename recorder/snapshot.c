@@ -34,7 +34,7 @@
 #include "usage.h"
 #include "weight.h"
 #include "syscalls.h"
-#include "text.h"
+#include "tasks.h"
 
 #include "in_target.h"
 
@@ -222,27 +222,13 @@ static uint32_t count_ended_threads(const struct arena *arena)
 
 /* --- Threads --------------------------------------------------------------------------------- */
 
-/* The thread's name as it is now, or as it was when the thread was first seen. */
+/* The thread's name as it is now, or as it was noted last. */
 static uint32_t name_thread(struct arena *arena, const struct slot *slot, uint32_t tid, bool own)
 {
-	char path[48], name[32];
-	struct text text = { .bytes = path, .size = sizeof(path) };
-	long got = 0;
-	int fd;
+	char name[TASK_NAME_BYTES];
 
-	if (own) {
-		text_put_literal(&text, "/proc/self/task/");
-		text_put_u64(&text, tid);
-		text_put_literal(&text, "/comm");
-		(void)text_end(&text);
-		fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
-		got = fd >= 0 ? sys_read(fd, name, sizeof(name)) : 0;
-		if (fd >= 0)
-			sys_close(fd);
-	}
-	/* The kernel ends it with a newline. */
-	if (got > 1)
-		return strings_intern(arena, name, (size_t)got - 1);
+	if (own && task_name(arena->pid, tid, name))
+		return strings_intern(arena, name, strnlen(name, sizeof(name)));
 	return strings_intern(arena, slot->name, strnlen(slot->name, sizeof(slot->name)));
 }
 

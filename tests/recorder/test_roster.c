@@ -2,6 +2,7 @@
 /* If this fails, threads are mixed up, or slots of dead threads are never used again. */
 #include "roster.h"
 
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "recording.h"
@@ -42,6 +43,20 @@ START_TEST(there_are_so_many_and_no_more)
 	/* A thread that finds none is counted, and left alone. */
 	ck_assert_ptr_null(self_enter());
 	ck_assert_uint_eq(roster_counter(recorder_arena, COUNTER_dropped_unregistered), 1);
+}
+END_TEST
+
+/* A runtime names its threads when they run. */
+START_TEST(a_name_is_noted_as_the_process_ends)
+{
+	const struct slot *slot;
+
+	self_leave(self_enter());
+	slot = roster_slot(recorder_arena, 0);
+	ck_assert_int_eq(prctl(PR_SET_NAME, "a late name"), 0);
+	ck_assert_str_ne(slot->name, "a late name");
+	recorder_image_ends(END_PERHAPS);
+	ck_assert_str_eq(slot->name, "a late name");
 }
 END_TEST
 
@@ -87,6 +102,7 @@ SUITE()
 {
 	FIXTURE(setup, teardown);
 	TEST(a_slot_is_used_again_after_its_thread);
+	TEST(a_name_is_noted_as_the_process_ends);
 	TEST(there_are_so_many_and_no_more);
 	TEST(the_dead_are_buried);
 }
