@@ -81,13 +81,19 @@ def tree_of(pid):
     return found
 
 
+def cpu_clock(pid):
+    """The kernel's number of a process's CPU clock: to the nanosecond, with its threads that have ended."""
+    return ~pid << 3 | 2
+
+
 def cpu_seconds(pid):
     """CPU time of a process, its children, and of all that these have waited for."""
     total = 0.0
     for each in tree_of(pid):
         # One that ends meanwhile is in its parent's sum.
         with contextlib.suppress(OSError), open(f"/proc/{each}/stat", encoding="utf-8", errors="replace") as file:
-            total += sum(map(int, file.read().rsplit(")", 1)[1].split()[11:15])) * TICK_S
+            total += sum(map(int, file.read().rsplit(")", 1)[1].split()[13:15])) * TICK_S
+            total += time.clock_gettime(cpu_clock(each))
     return total
 
 
