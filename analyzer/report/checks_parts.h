@@ -54,6 +54,9 @@ void checks_stops(struct check *check, const struct analysis *analysis);
 /* checks_clock.c */
 void checks_clock(struct check *check, const struct analysis *analysis);
 
+/* owncost.c */
+void checks_own(struct check *check, const struct analysis *analysis);
+
 /* checks_way.c: by class of threads, whether more of the way to the end is theirs than what fails
  * that check. To be freed. */
 bool *checks_on_the_way(const struct analysis *analysis, const struct replayer *replayer,

@@ -4,6 +4,13 @@
  */
 #include "owncost.h"
 
+#include <math.h>
+#include <stdio.h>
+
+#include "analysis.h"
+#include "checks_parts.h"
+#include "facts.h"
+
 enum { PERCENT_PPM = 10000 };
 
 static struct rec_process add_up(const struct recording *recording)
@@ -44,6 +51,21 @@ static void emit_words(const struct rec_process *sum, struct emit *emit)
 		      "took at least about %.1f%% of the CPU time; since the start: "
 		      "events %s, slow paths %s, its own thread %s, dumps before %s",
 		      percent, events, slow, control, dumps);
+}
+
+/* The recorder's time is in the program's, and no answer tells them apart. */
+void checks_own(struct check *check, const struct analysis *analysis)
+{
+	const struct rec_process sum = add_up(analysis->recording);
+	double whole_ns = fmax(facts_recorded_ns(analysis), (double)sum.cpu_ns);
+	if (sum.own_ns == 0 || !(facts_recorded_ns(analysis) > 0))
+		return;
+	check->state = CHECK_PASSED;
+	check->value = fmin(100, checks_percent((double)sum.own_window_ns, whole_ns));
+	snprintf(check->line, sizeof(check->line),
+		 "recording took up to %.0f%% of the run, which is in the figures as the program's "
+		 "own time: record a longer run, or less (WCPROF_MIN_IO, WCPROF_HOLDS)",
+		 check->value);
 }
 
 /* How much was recorded, and at what cost, where a budget chose the time. */

@@ -36,6 +36,8 @@ struct trouble {
 	double unresolved_ms; /* in waits of the class "out" */
 	double others_cpus;   /* that other programs used */
 	double stopped_ms;    /* by a quota of CPU time */
+	double own_ms;        /* of the recorder's */
+	double used_ms;       /* CPU time of the process */
 	bool asks_of_cpus;    /* of another number of them */
 	double crossing_ms;   /* that an answer about CPUs may be off by */
 	bool are_locks;       /* no requests, but holds of a lock */
@@ -250,6 +252,16 @@ static const struct {
 	  "knows no quotas" },
 	/* 46 */ { { .stopped_ms = 1 }, CHECK_COUNT, CHECK_PASSED, false, "" },
 	/* 47 */ { { .stopped_ms = 1000 }, CHECK_QUOTA, CHECK_WITHHOLDS, true, NULL },
+	/* 48: of 202 ms */
+	{ { .own_ms = 40.4, .used_ms = 100 },
+	  CHECK_OWN,
+	  CHECK_FAILED,
+	  false,
+	  "recording took up to 20% of the run, which is in the figures as the program's own time: "
+	  "record a longer run, or less (WCPROF_MIN_IO, WCPROF_HOLDS)" },
+	/* 49 */ { { .own_ms = 10, .used_ms = 15 }, CHECK_COUNT, CHECK_PASSED, false, "" },
+	/* 50: of 500 ms, on several CPUs */
+	{ { .own_ms = 40.4, .used_ms = 500 }, CHECK_COUNT, CHECK_PASSED, false, "" },
 };
 
 /* A wait of 10 ms, and 140 more: 150 ms waited for in all. */
@@ -326,6 +338,9 @@ static void found_fill(struct found *found, const struct trouble *trouble)
 	found->sketch.rec.dropped_events = trouble->dropped;
 	found->sketch.rec.processes[0].quota_milli_cpus = 500;
 	found->sketch.rec.processes[0].stopped_ns = (uint64_t)(trouble->stopped_ms * 1e6);
+	found->sketch.rec.processes[0].own_ns = 1 + (uint64_t)(trouble->own_ms * 1e6);
+	found->sketch.rec.processes[0].own_window_ns = (uint64_t)(trouble->own_ms * 1e6);
+	found->sketch.rec.processes[0].cpu_ns = (uint64_t)(trouble->used_ms * 1e6);
 	found->options = (struct options){ .factors = { { 0, 0.5 }, 2 },
 					   .cpus = trouble->has_other_cpus ? 4 : 0,
 					   .force = trouble->is_forced };
