@@ -452,11 +452,8 @@ static void describe_plain(struct description *description, int fd)
 	uint64_t *file = &files[(hash >> 32) % FILES_MAX];
 	struct stat *status = &description->status;
 
-	if (load_relaxed(file) == hash) {
-		describe_path(description, fd, description->path, 0);
-		return;
-	}
-	if (sys_fstat(fd, status) != 0)
+	status->st_mode = 0;
+	if (load_relaxed(file) != hash && sys_fstat(fd, status) != 0)
 		return;
 	describe_path(description, fd, description->path, status->st_mode);
 	if (S_ISREG(status->st_mode) && begins_with(description->bytes, "file "))
@@ -484,8 +481,7 @@ void description_begin(struct description *description, bool is_crowded)
 	description->text =
 		(struct text){ .bytes = description->bytes, .size = sizeof(description->bytes) };
 	description->is_crowded = is_crowded;
-	description->is_accepted = false;
-	description->is_passing = false;
+	description->is_accepted = description->is_passing = false;
 	description->lonely = 0;
 	description->path = NULL;
 	description->origin = NULL;

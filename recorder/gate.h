@@ -67,8 +67,8 @@ static inline bool gate_is_confined(void)
  * is not told that ours ended with them. One system call. */
 bool gate_is_the_users(void) HIDDEN;
 
-/* Of this thread, and of the child in its place, which has the same thread-local storage: a vfork
- * that came by a hook has not returned to the parent yet. */
+/* This thread, or the child in its place, is inside of a vfork that came by a hook. Both have the
+ * same thread-local storage. */
 void gate_vfork_begins(void) HIDDEN;
 void gate_vfork_ends(void) HIDDEN;
 bool gate_is_in_vfork(void) HIDDEN;

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "departed.h"
 #include "output.h"
 #include "procfs.h"
 #include "remote.h"
@@ -52,13 +53,15 @@ static bool is_over(pid_t pid)
 	return !procfs_lives(pid, 0);
 }
 
-/* Of a tree, some may have ended since it was looked for. */
+/* Of a tree, some may have ended since it was looked for. Those of a window are written later. */
 static bool has_ended(const struct cmd_options *options, const struct target_list *found,
-		      const struct target *target)
+		      const struct target *target, const struct departed *departed)
 {
-	if (found->count == 1 || !is_over(target->pid))
+	bool is_of_window = departed && departed_has(departed, target->pid);
+
+	if ((found->count == 1 && !is_of_window) || !is_over(target->pid))
 		return false;
-	if (target->arena[0] && access(target->arena, F_OK) == 0)
+	if (!is_of_window && target->arena[0] && access(target->arena, F_OK) == 0)
 		cmd_say(options, "%d %s has ended meanwhile: wcprof recover %d saves what it left",
 			(int)target->pid, target->name, (int)target->pid);
 	return true;
@@ -70,7 +73,7 @@ static bool is_of_file(int result)
 }
 
 static int dump_all(const struct cmd_options *options, const struct target_list *found,
-		    struct output *output)
+		    const struct departed *departed, struct output *output)
 {
 	int status = CMD_DONE;
 
@@ -82,7 +85,7 @@ static int dump_all(const struct cmd_options *options, const struct target_list 
 		/* Of a tree, some may have been quiet. */
 		if (result == -ENODATA && found->count > 1)
 			continue;
-		if (result != 0 && has_ended(options, found, target))
+		if (result != 0 && has_ended(options, found, target, departed))
 			continue;
 		if (is_of_file(result))
 			return cmd_fail("%s: %s; the events of %d %s are kept for another dump",
@@ -168,12 +171,58 @@ static bool is_remote(const char *text)
 	return remote_parse(text, host, &process);
 }
 
+/* The processes that are found, and those that ended in a window, if there was one. */
+static int dump_found(const struct cmd_options *options, const struct target_list *found,
+		      struct departed *departed)
+{
+	int error, status = CMD_FAILED;
+	struct output *output = output_open(options->output, &error);
+
+	if (output && !options->quiet && isatty(STDERR_FILENO))
+		output_show_progress(output, stderr);
+	if (output) {
+		status = dump_all(options, found, departed, output);
+		if (departed && departed_write(departed, options, output) != CMD_DONE)
+			status = CMD_FAILED;
+		if (status == CMD_DONE && strcmp(options->output, "-") != 0)
+			cmd_say(options, "%" PRIu64 " events in %s", output_events(output),
+				options->output);
+		error = output_close(output);
+	}
+	return error == 0 ? status : cmd_fail("%s: %s", options->output, output_why(error));
+}
+
+static void say_where(const struct cmd_options *options, pid_t pid)
+{
+	if (procfs_is_elsewhere(pid))
+		cmd_say(options,
+			"its files are not where they are here: wcprof-analyze --root "
+			"/proc/%d/root",
+			(int)pid);
+}
+
+int cmd_dump_window(struct cmd_options *options, struct departed *departed)
+{
+	struct target_list found = { 0 };
+	char error[512];
+	int status;
+
+	/* All of them may have ended. */
+	(void)target_find(&found, options->arguments[0], options->how, error, sizeof(error));
+	status = dump_found(options, &found, departed);
+	if (status == CMD_DONE && found.count > 0)
+		say_where(options, found.targets[0].pid);
+	else if (status == CMD_DONE && departed->written == 0)
+		status = cmd_fail("%s", error);
+	target_list_free(&found);
+	return status;
+}
+
 int cmd_dump(struct cmd_options *options)
 {
 	struct target_list found;
-	struct output *output;
 	char path[128];
-	int error, status;
+	int status;
 
 	if (!(options->how & TARGET_FULL) && is_remote(options->arguments[0]))
 		return dump_remotes(options);
@@ -187,23 +236,9 @@ int cmd_dump(struct cmd_options *options)
 	cmd_name_file(&found.targets[0], path, sizeof(path));
 	if (!options->output)
 		options->output = path;
-	output = output_open(options->output, &error);
-	if (output && !options->quiet && isatty(STDERR_FILENO))
-		output_show_progress(output, stderr);
-	if (output) {
-		status = dump_all(options, &found, output);
-		if (status == CMD_DONE && strcmp(options->output, "-") != 0)
-			cmd_say(options, "%" PRIu64 " events in %s", output_events(output),
-				options->output);
-		if (status == CMD_DONE && procfs_is_elsewhere(found.targets[0].pid))
-			cmd_say(options,
-				"its files are not where they are here: wcprof-analyze "
-				"--root /proc/%d/root",
-				(int)found.targets[0].pid);
-		error = output_close(output);
-	}
-	if (error != 0)
-		status = cmd_fail("%s: %s", options->output, output_why(error));
+	status = dump_found(options, &found, NULL);
+	if (status == CMD_DONE)
+		say_where(options, found.targets[0].pid);
 	target_list_free(&found);
 	return status;
 }

@@ -32,43 +32,67 @@ void window_wait(struct window *window, time_t seconds, long ns)
 		window->is_interrupted = sigtimedwait(&window->signals, NULL, &time) > 0;
 }
 
-/* Sends a line to all its processes; how many took it. */
-static size_t tell(const struct window *window, const char *line)
+static bool find(const struct window *window, struct target_list *found)
 {
-	struct target_list found;
 	char error[512];
+
+	return target_find(found, window->process, window->how, error, sizeof(error)) == 0;
+}
+
+/* How many took the line. */
+static size_t tell(const struct target_list *found, const char *line)
+{
 	size_t count = 0;
 
-	if (target_find(&found, window->process, window->how, error, sizeof(error)) != 0)
-		return 0;
-	for (size_t i = 0; i < found.count; i++) {
+	for (size_t i = 0; i < found->count; i++) {
 		struct client_answer answer;
 
-		count += found.targets[i].socket[0] &&
-			 client_ask(found.targets[i].socket, line, &answer);
+		count += found->targets[i].socket[0] &&
+			 client_ask(found->targets[i].socket, line, &answer);
 	}
+	return count;
+}
+
+size_t window_enable(struct window *window)
+{
+	struct target_list found;
+	size_t count;
+
+	if (!find(window, &found))
+		return 0;
+	departed_free(&window->departed);
+	departed_begin(&window->departed, &found, window->how & TARGET_TREE);
+	count = tell(&found, "ENABLE");
 	target_list_free(&found);
 	return count;
 }
 
-size_t window_enable(const struct window *window)
+static void disable(const struct window *window)
 {
-	return tell(window, "ENABLE");
+	struct target_list found;
+
+	if (!find(window, &found))
+		return;
+	(void)tell(&found, "DISABLE");
+	target_list_free(&found);
 }
 
 int window_record(struct window *window, time_t seconds, const char *path)
 {
 	struct cmd_options dump = *window->options;
 	char *arguments[] = { (char *)window->process, NULL };
+	int status;
 
 	window_wait(window, seconds, 0);
-	(void)tell(window, "DISABLE");
+	disable(window);
 	if (!dump.output)
 		dump.output = path;
 	dump.how = window->how;
 	dump.arguments = arguments;
 	dump.argument_count = 1;
-	return cmd_dump(&dump);
+	status = cmd_dump_window(&dump, &window->departed);
+	departed_free(&window->departed);
+	return status;
 }
 
 time_t window_seconds(const char *seconds, time_t usual)

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "cmd.h"
+#include "departed.h"
 
 enum { WINDOW_FOR_EVER = 0 };
 
@@ -23,6 +24,7 @@ struct window {
 	unsigned how;        /* enum target_how */
 	sigset_t signals;
 	bool is_interrupted;
+	struct departed departed; /* the window's own, from window_enable() to window_record() */
 };
 
 /* Blocks the signals. */
@@ -32,10 +34,10 @@ void window_prepare(struct window *window);
 void window_wait(struct window *window, time_t seconds, long ns);
 
 /* Turns recording on; how many processes took it. */
-size_t window_enable(const struct window *window);
+size_t window_enable(struct window *window);
 
 /* Of recording that is on: a while later off, and dumped to the file that the options name, or to
- * this one. The command's status. */
+ * this one. With it goes what processes left that ended meanwhile. The command's status. */
 int window_record(struct window *window, time_t seconds, const char *path);
 
 /* Seconds that an option says, or so many if it is NULL; -1: complained of. */

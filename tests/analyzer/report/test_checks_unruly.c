@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * If this failed, waits that a faster program would not have would seem sure, or those that it
- * would have be doubted, or answers for threads that nothing hangs on.
+ * If this failed, waits that a faster program would not have would seem sure. Or those that it
+ * would have be doubted, as well as answers where nothing hangs on the threads.
  */
 #include "report/checks_parts.h"
 

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If these fail, what processes of a window left is lost, or what others left is taken. */
+#include "departed.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "left_arena.h"
+#include "suite.h"
+
+enum { EARLIER = 5, OWN = 7 };
+
+static struct cmd_options options = { .output = "/dev/null", .quiet = true };
+
+/* A child of this process left something before the window, and another one in it. Returns how many
+ * arenas were written, and their events. */
+static size_t write_window(bool has_children, pid_t member, uint64_t *events,
+			   char earlier[REMAINS_PATH_BYTES])
+{
+	struct target target = { .pid = member };
+	const struct target_list found = { &target, 1 };
+	struct departed departed;
+	size_t written;
+	int error;
+	struct output *output = output_open("/dev/null", &error);
+
+	leave_arena(EARLIER);
+	memcpy(earlier, arena_path, REMAINS_PATH_BYTES);
+	departed_begin(&departed, &found, has_children);
+	leave_arena(OWN);
+	ck_assert_int_eq(departed_write(&departed, &options, output), CMD_DONE);
+	written = departed.written;
+	*events = output_events(output);
+	ck_assert_int_eq(output_close(output), 0);
+	departed_free(&departed);
+	return written;
+}
+
+START_TEST(a_child_that_ended_in_the_window_is_written_and_removed)
+{
+	char earlier[REMAINS_PATH_BYTES];
+	uint64_t events;
+
+	ck_assert_uint_eq(write_window(true, getpid(), &events, earlier), 1);
+	ck_assert_uint_eq(events, OWN);
+	ck_assert_int_eq(access(arena_path, F_OK), -1);
+	ck_assert_int_eq(unlink(earlier), 0);
+}
+END_TEST
+
+START_TEST(others_are_left_alone)
+{
+	char earlier[REMAINS_PATH_BYTES];
+	uint64_t events;
+
+	ck_assert_uint_eq(write_window(false, getpid(), &events, earlier), 0);
+	ck_assert_int_eq(unlink(earlier), 0);
+	ck_assert_int_eq(unlink(arena_path), 0);
+	ck_assert_uint_eq(write_window(true, getppid(), &events, earlier), 0);
+	ck_assert_int_eq(unlink(earlier), 0);
+	ck_assert_int_eq(unlink(arena_path), 0);
+}
+END_TEST
+
+SUITE()
+{
+	TEST(a_child_that_ended_in_the_window_is_written_and_removed);
+	TEST(others_are_left_alone);
+}
