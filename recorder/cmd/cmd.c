@@ -9,7 +9,6 @@
 #include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
@@ -18,7 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "advice.h"
 #include "condition.h"
 #include "options.h"
 #include "visible.h"
@@ -413,50 +411,7 @@ int cmd_run(int argc, char **argv)
 	return command->run(&options);
 }
 
-/* --- Talking to processes --------------------------------------------------------------------- */
-
-int cmd_find(const struct cmd_options *options, struct target_list *found)
-{
-	char error[512];
-	pid_t without = 0;
-	int result;
-
-	assert(options->argument_count > 0);
-	result = target_find(found, options->arguments[0], options->how, error, sizeof(error));
-	if (result == 0)
-		return CMD_DONE;
-	if (result == -ESRCH)
-		without = advice_process(options->arguments[0]);
-	if (without == 0)
-		return cmd_fail("%s", error);
-	advice_put(stderr, without);
-	return CMD_FAILED;
-}
-
-int cmd_ask(const struct cmd_options *options, const char *line, cmd_print *print)
-{
-	struct target_list found;
-	struct client_answer answer;
-	int status = cmd_find(options, &found);
-
-	if (status != CMD_DONE)
-		return status;
-	for (size_t i = 0; i < found.count; i++) {
-		const struct target *target = &found.targets[i];
-
-		if (!target->socket[0])
-			status = cmd_fail("%d %s: %s", (int)target->pid, target->name,
-					  target_why_silent(target));
-		else if (!client_ask(target->socket, line, &answer))
-			status = cmd_fail("%d %s: %s", (int)target->pid, target->name, answer.text);
-		else if (options->json)
-			visible_puts_object(answer.text);
-		else
-			print(target, answer.text);
-	}
-	target_list_free(&found);
-	return status;
-}
+/* --- Files ----------------------------------------------------------------------------------- */
 
 void cmd_name_file(const struct target *target, char *path, size_t size)
 {

@@ -9,20 +9,15 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "departed.h"
 #include "output.h"
 #include "procfs.h"
 #include "remote.h"
-
-/* A process that was killed takes no longer, unless much memory has to go. */
-enum { ENDING_MS = 2000 };
 
 static const char *explain(int result)
 {
@@ -41,25 +36,13 @@ static const char *explain(int result)
 	}
 }
 
-/* Whether there is no such process any more. One that is being killed closes its socket first. */
-static bool is_over(pid_t pid)
-{
-	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
-
-	if (end.fd >= 0) {
-		(void)poll(&end, 1, ENDING_MS);
-		close(end.fd);
-	}
-	return !procfs_lives(pid, 0);
-}
-
 /* Of a tree, some may have ended since it was looked for. Those of a window are written later. */
 static bool has_ended(const struct cmd_options *options, const struct target_list *found,
 		      const struct target *target, const struct departed *departed)
 {
 	bool is_of_window = departed && departed_has(departed, target->pid);
 
-	if ((found->count == 1 && !is_of_window) || !is_over(target->pid))
+	if ((found->count == 1 && !is_of_window) || !procfs_is_over(target->pid))
 		return false;
 	if (!is_of_window && target->arena[0] && access(target->arena, F_OK) == 0)
 		cmd_say(options, "%d %s has ended meanwhile: wcprof recover %d saves what it left",

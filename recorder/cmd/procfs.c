@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,8 @@ enum { FIELD_STATE = 3, FIELD_PARENT = 4, FIELD_THREADS = 20, FIELD_START = 22 }
 enum { INITIAL_NAMESPACE = 0xeffffffc };
 /* Deeper trees than this are circles that changed under us. */
 enum { ANCESTORS_MAX = 4096 };
+/* A process that was killed takes no longer, unless much memory has to go. */
+enum { ENDING_MS = 2000 };
 
 ssize_t procfs_read_file(const char *path, char *to, size_t size)
 {
@@ -87,6 +90,17 @@ bool procfs_lives(pid_t pid, uint64_t start_ticks)
 
 	return procfs_read(pid, &status) && !status.is_zombie &&
 	       (start_ticks == 0 || status.start_ticks == start_ticks);
+}
+
+bool procfs_is_over(pid_t pid)
+{
+	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+
+	if (end.fd >= 0) {
+		(void)poll(&end, 1, ENDING_MS);
+		close(end.fd);
+	}
+	return !procfs_lives(pid, 0);
 }
 
 /* --- Other name spaces ------------------------------------------------------------------------ */

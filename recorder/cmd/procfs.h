@@ -23,6 +23,9 @@ struct procfs_status {
 bool procfs_read(pid_t pid, struct procfs_status *status);
 /* Whether exactly this process lives. start_ticks 0 = any process with that pid. */
 bool procfs_lives(pid_t pid, uint64_t start_ticks);
+/* Whether there is no such process any more. One that is being killed is waited for, as it closes
+ * its socket first. */
+bool procfs_is_over(pid_t pid);
 /* A process, by what it wrote down itself in a file that it has mapped. */
 struct procfs_owner {
 	uint64_t pid_namespace; /* its own, 0 = not known */

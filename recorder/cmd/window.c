@@ -63,6 +63,8 @@ size_t window_enable(struct window *window)
 	departed_free(&window->departed);
 	departed_begin(&window->departed, &found, window->how & TARGET_TREE);
 	count = tell(&found, "ENABLE");
+	if (count == 0)
+		departed_free(&window->departed);
 	target_list_free(&found);
 	return count;
 }
