@@ -46,7 +46,7 @@ static bool began_before(const struct recording *rec, uint32_t thread)
 	return op != NO_INDEX && rec->extras && rec->extras[op].cut;
 }
 
-/* Those with samples. */
+/* Those with samples, of each thread one after the other. Returns how many. */
 static size_t list(struct life *lives, const struct recording *rec)
 {
 	size_t count = 0;
@@ -62,7 +62,15 @@ static size_t list(struct life *lives, const struct recording *rec)
 		life->thread = t;
 		count += life->count > 0;
 	}
+	if (count)
+		qsort(lives, count, sizeof(*lives), compare);
 	return count;
+}
+
+/* The same thread in the image before; NULL = there was none. */
+static const struct life *life_before(const struct life *lives, size_t index)
+{
+	return index && lives[index - 1].kernels == lives[index].kernels ? &lives[index - 1] : NULL;
 }
 
 uint64_t *startup_find(const struct recording *rec)
@@ -71,13 +79,11 @@ uint64_t *startup_find(const struct recording *rec)
 	uint64_t *run_ns = memory_new(rec->thread_count, sizeof(*run_ns));
 	size_t count = list(lives, rec);
 
-	if (count)
-		qsort(lives, count, sizeof(*lives), compare);
 	for (size_t i = 0; i < count; i++) {
-		const struct life *life = &lives[i], *before = i ? &lives[i - 1] : NULL;
+		const struct life *life = &lives[i], *before = life_before(lives, i);
 		uint64_t first_ns = life->samples->cpu_ns, last_ns = 0;
 
-		if (before && before->kernels == life->kernels)
+		if (before)
 			last_ns = before->samples[before->count - 1].cpu_ns;
 		else if (is_older(rec, life->thread))
 			continue;
@@ -85,4 +91,23 @@ uint64_t *startup_find(const struct recording *rec)
 	}
 	free(lives);
 	return run_ns;
+}
+
+uint64_t *startup_queued_before(const struct recording *rec)
+{
+	struct life *lives = memory_new(rec->thread_count, sizeof(*lives));
+	uint64_t *queued_ns = memory_new(rec->thread_count, sizeof(*queued_ns));
+	size_t count = list(lives, rec);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct life *before = life_before(lives, i);
+		uint64_t *most_ns = &queued_ns[lives[i].thread];
+
+		*most_ns = before ? queued_ns[before->thread] : 0;
+		for (size_t k = 0; before && k < before->count; k++)
+			if (before->samples[k].queued_ns > *most_ns)
+				*most_ns = before->samples[k].queued_ns;
+	}
+	free(lives);
+	return queued_ns;
 }

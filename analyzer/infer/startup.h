@@ -12,4 +12,8 @@
  * older than the recording. To be freed. */
 uint64_t *startup_find(const struct recording *);
 
+/* By thread: for how long it had waited for CPUs before that exec, as far as is known. To be freed.
+ */
+uint64_t *startup_queued_before(const struct recording *);
+
 #endif

@@ -137,6 +137,7 @@ static void found_free(struct found *found)
 	quanta_free(&found->quanta);
 	free(found->is_awaited);
 	free(found->startup_ns);
+	free(found->queued_before_ns);
 	free(found->barrier_latency_ns);
 	free(found->permit_latency_ns);
 	free(found->adoptions);
@@ -159,6 +160,7 @@ static void gathered_free(struct gathered *gathered)
 	free(gathered->taken);
 	free(gathered->finish_ns);
 	free(gathered->queued_ns);
+	free(gathered->knows_queue);
 	free(gathered->thinks);
 	free(gathered->asked);
 	free(gathered->worked);
@@ -180,6 +182,7 @@ static void compile_threads(struct compiler *compiler, const struct stack_functi
 
 	gathered->finish_ns = memory_new(rec->thread_count, sizeof(*gathered->finish_ns));
 	gathered->queued_ns = memory_new(rec->thread_count, sizeof(*gathered->queued_ns));
+	gathered->knows_queue = memory_new(rec->thread_count, sizeof(*gathered->knows_queue));
 	gathered->asked = memory_new(rec->thread_count, sizeof(*gathered->asked));
 	gathered->worked = memory_new(rec->thread_count, sizeof(*gathered->worked));
 	script_rounds_find(compiler);
@@ -244,9 +247,9 @@ static void complete(struct compiler *compiler, const struct stack_functions *fu
 }
 
 /* The part of the time in which at least one CPU was idle, if each was busy for its part. */
-static double idle_share(const struct script *script, uint64_t length_ns)
+static double idle_share(const struct script *script, uint64_t used_ns, uint64_t length_ns)
 {
-	double busy = (double)script->cpu_ns / (double)length_ns + script->others.cpus;
+	double busy = (double)used_ns / (double)length_ns + script->others.cpus;
 
 	if (isinf(script->recorded_cpus) || !length_ns)
 		return 1;
@@ -282,9 +285,13 @@ static void crowd_find(struct script *script, const struct recording *rec,
 		       const uint64_t *startup_ns)
 {
 	script->cpu_ns = samples_cpu_ns(rec);
+	uint64_t used_ns = script->cpu_ns;
+
+	for (size_t t = 0; t < rec->thread_count; t++)
+		used_ns += startup_ns[t];
 	others_find(&script->others, rec, startup_ns, script->kernel_cpus, script->kernel_count);
 	script->was_crowded = rec->sample_count && is_any_crowded(script, rec);
-	script->idle_share = idle_share(script, length_ns_of(rec));
+	script->idle_share = idle_share(script, used_ns, length_ns_of(rec));
 }
 
 /* A period that no kernel has is none. */
@@ -384,6 +391,7 @@ void script_build(struct script *script, const struct recording *rec,
 	script->look_spans = memory_new(script->looks.count, sizeof(*script->look_spans));
 	found_build(&found, script, rec, classes, &timeline, &releases);
 	found.startup_ns = startup_ns;
+	found.queued_before_ns = startup_queued_before(rec);
 	jobs_prepare(script);
 	struct compiler compiler = { .rec = rec,
 				     .classes = classes,

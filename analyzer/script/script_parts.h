@@ -81,6 +81,7 @@ struct found {
 	struct quanta quanta;
 	bool *is_awaited;             /* by link: somebody waits for this signal */
 	uint64_t *startup_ns;         /* by thread, as startup.h has it */
+	uint64_t *queued_before_ns;   /* the same */
 	uint64_t *barrier_latency_ns; /* by wait */
 	uint64_t *permit_latency_ns;  /* by wait */
 	struct adoption *adoptions;   /* in order of moments */
@@ -117,7 +118,8 @@ struct gathered {
 	size_t taken_count;
 	size_t taken_capacity;
 	uint64_t *finish_ns; /* by thread, as recorded */
-	uint64_t *queued_ns; /* by thread: waited for CPUs, as the kernel says; 0 = not known */
+	uint64_t *queued_ns; /* by thread: waited for CPUs, as the kernel says, in no step so far */
+	bool *knows_queue;   /* by thread: the kernel was asked */
 	bool *worked;        /* by thread: did more than sleep and time out */
 	struct think *thinks;
 	size_t think_count;

@@ -29,7 +29,7 @@ struct waited script_waited(const struct compiler *compiler)
 	const struct thread_state *thread = &compiler->thread;
 	bool is_known = compiler->found->startup_ns[thread->index] > 0;
 	struct waited queued = { 0 };
-	uint64_t before_ns = 0;
+	uint64_t before_ns = compiler->found->queued_before_ns[thread->index];
 
 	for (size_t i = 0; i < thread->sample_count; i++) {
 		uint64_t by_then_ns = thread->samples[i].queued_ns;
@@ -202,6 +202,40 @@ static uint64_t calls_cut(struct compiler *compiler, uint32_t thread, uint64_t q
 	return cut_ns;
 }
 
+/* --- starts --- */
+
+/* The most that a thread's start waited for a CPU: as the kernel says, or as any other thread did.
+ */
+static uint64_t start_waited_ns(const struct compiler *compiler, uint32_t thread, uint64_t ns)
+{
+	if (compiler->gathered.knows_queue[thread])
+		return compiler->gathered.queued_ns[thread];
+	return (uint64_t)((double)ns * (1 - compiler->script->idle_share));
+}
+
+/* Until the first thing that it did a thread used a CPU, which is a run of its own, or waited for
+ * one. Its creator's step has both. */
+static void starts_cut(struct compiler *compiler)
+{
+	struct script *script = compiler->script;
+
+	for (size_t i = 0; i < script->step_count; i++) {
+		struct step *spawn = &script->steps[i];
+
+		if (spawn->type != STEP_SPAWN || !script->actors[spawn->arg].has_startup)
+			continue;
+		uint64_t *left_ns = &compiler->gathered.queued_ns[spawn->arg];
+		uint64_t lost_ns = above_ns(spawn->ns);
+		uint64_t run_ns = script->steps[script->actors[spawn->arg].first_step].ns;
+		uint64_t most_ns = start_waited_ns(compiler, spawn->arg, spawn->ns + run_ns);
+
+		lost_ns = lost_ns < most_ns ? lost_ns : most_ns;
+		spawn->ns -= lost_ns;
+		*left_ns -= lost_ns < *left_ns ? lost_ns : *left_ns;
+		script->queued_ns += lost_ns;
+	}
+}
+
 /* --- all of it --- */
 
 /* The part of its waits that are wake-ups. */
@@ -240,6 +274,7 @@ void script_queueing_leave_out(struct compiler *compiler)
 	struct script *script = compiler->script;
 	uint64_t *left_ns = compiler->gathered.queued_ns;
 
+	starts_cut(compiler);
 	for (uint32_t t = 0; t < compiler->rec->thread_count; t++) {
 		double part = part_of_wake_ups(compiler, t);
 		uint64_t cut_ns = wake_ups_cut(script, t, (uint64_t)((double)left_ns[t] * part));

@@ -460,6 +460,7 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 	script_runs_end_thread(&compiler->gathered.runs,
 			       script_waited_most_ns(compiler, &queued, ended));
 	compiler->gathered.queued_ns[thread] = queued.ns;
+	compiler->gathered.knows_queue[thread] = queued.is_known;
 	compiler->gathered.finish_ns[thread] = compiler->thread.now_ns;
 	compiler->gathered.worked[thread] = compiler->thread.has_worked;
 	compiler->script->actors[thread].rests = !ended && !compiler->thread.has_worked;

@@ -59,7 +59,40 @@ START_TEST(a_start_is_what_was_used_before_the_first_sample)
 }
 END_TEST
 
+/* The kernel goes on counting where a program goes on by exec. */
+START_TEST(the_queues_of_the_program_before_are_not_the_next_ones)
+{
+	static struct rec_thread threads[] = { { .process = 0, .tid = 7 },
+					       { .process = 1, .tid = 7 },
+					       { .process = 1, .tid = 7 },
+					       { .process = 3, .tid = 9 } };
+	static struct rec_sample samples[] = {
+		{ .thread = 0, .at_ns = 1 * MS, .queued_ns = 2 * MS },
+		/* as of late: not known again */
+		{ .thread = 0, .at_ns = 9 * MS },
+		{ .thread = 1, .at_ns = 20 * MS },
+		{ .thread = 2, .at_ns = 30 * MS, .queued_ns = 5 * MS },
+		{ .thread = 3, .at_ns = 110 * MS, .queued_ns = 3 * MS },
+	};
+	static const uint64_t before_ms[] = { 0, 2, 2, 0 };
+	const struct recording rec = { .threads = threads,
+				       .thread_count = 4,
+				       .samples = samples,
+				       .sample_count = sizeof(samples) / sizeof(samples[0]),
+				       .processes = processes,
+				       .process_count = 4,
+				       .epoch_unix_ns = (uint64_t)EPOCH_MS * MS };
+	uint64_t *before_ns = startup_queued_before(&rec);
+
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_msg(before_ns[i] == before_ms[i] * MS, "row %zu: %llu", i,
+			      (unsigned long long)before_ns[i]);
+	free(before_ns);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(the_queues_of_the_program_before_are_not_the_next_ones);
 	TEST(a_start_is_what_was_used_before_the_first_sample);
 }

@@ -237,8 +237,61 @@ START_TEST(the_cost_of_a_wake_was_in_no_queue)
 }
 END_TEST
 
+/* Main starts a child at 1 ms, which does its first thing at 11 ms, having used a CPU for 4 ms. It
+ * runs for 2 ms, and calls for 4. Both programs together use a CPU for 11 of 41 ms. */
+static const struct {
+	double queued_ms; /* the child waited for CPUs; 0 = the kernel was not asked */
+	double off_ms;    /* in its run it was off the CPU */
+	double late_ms;   /* the rest of its start */
+	double call_ms;   /* of its call */
+} starts[] = {
+	/* 0 */ { 4, 0, 2, 4 },
+	/* 1: more than its start had to wait */ { 8, 0, 0.06, 4 - 2.06 },
+	/* 2: as much as any thread did at that time */ { 0, 0, 6 - 10 * 11. / 41, 4 },
+	/* 3: it had waited in its run, and no more */ { 2, 2, 6, 4 },
+};
+
+START_TEST(a_start_loses_what_was_a_wait_for_a_cpu)
+{
+	struct rec_sample samples[] = {
+		{ .cpu_ns = 0 },
+		{ .at_ns = 41000000, .cpu_ns = 5000000 },
+		{ .thread = 1, .at_ns = 11000000, .cpu_ns = 4000000 },
+		{ .thread = 1,
+		  .at_ns = 17000000,
+		  .cpu_ns = (uint64_t)((6 - starts[_i].off_ms) * 1e6),
+		  .queued_ns = (uint64_t)(starts[_i].queued_ms * 1e6) },
+	};
+	struct sketch sketch;
+	struct script script;
+	double late_ms = -1, call_ms = -1;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 41);
+	sketch_thread(&sketch, "child", 11, 17);
+	sketch_link(&sketch, 0, LINK_SPAWN, "", 1, 0, sketch.rec.threads[1].op);
+	sketch_io(&sketch, 1, "fsync", "file f", 0, 13, 17);
+	sketch.rec.processes[0].cpus = 1;
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 4;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	for (size_t i = 0; i < script.step_count; i++) {
+		const struct step *step = &script.steps[i];
+
+		late_ms = step->type == STEP_SPAWN ? (double)step->ns / 1e6 : late_ms;
+		call_ms = step->type == STEP_DELAY ? (double)step->ns / 1e6 : call_ms;
+	}
+	ck_assert_double_eq_tol(late_ms, starts[_i].late_ms, 1e-3);
+	ck_assert_double_eq_tol(call_ms, starts[_i].call_ms, 1e-3);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	EACH(a_start_loses_what_was_a_wait_for_a_cpu, starts);
 	TEST(the_cost_of_a_wake_was_in_no_queue);
 	EACH(calls_lose_what_was_a_wait_for_a_cpu, rows);
 	TEST(waits_for_clients_have_their_share);
