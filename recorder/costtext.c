@@ -14,12 +14,16 @@ static void put_own_cost(struct dump *dump, struct text *text)
 	const struct owncost *all = &dump->cost.all, *window = &dump->cost.window;
 
 	owncost_read(dump->arena, dump->snapshot.clock.mult, &dump->cost);
+	uint64_t start_ns = dump->cost.counts.start_ns;
+
 	text_put_key_u64(text, keys.process.own_ns, owncost_sum(all));
 	text_put_key_u64(text, keys.process.own_events_ns, all->events_ns);
 	text_put_key_u64(text, keys.process.own_slow_ns, all->slow_ns);
 	text_put_key_u64(text, keys.process.own_control_ns, all->control_ns);
 	text_put_key_u64(text, keys.process.own_dumps_ns, all->dumps_ns);
 	text_put_key_u64(text, keys.process.own_window_ns, owncost_sum(window) - window->dumps_ns);
+	/* Of an image that went on by exec before it did anything all was its start. */
+	text_put_key_u64(text, keys.process.own_start_ns, start_ns ? start_ns : all->slow_ns);
 }
 
 static uint64_t ns_of_ticks(const struct dump *dump, uint64_t ticks)

@@ -19,7 +19,7 @@
 #include "deployed.h"
 #include "tallies.h"
 
-enum { FORMAT_VERSION = 35 };
+enum { FORMAT_VERSION = 36 };
 /* From this one on struct arena_head is what it is. */
 enum { FORMAT_HEAD_VERSION = 12 };
 

@@ -19,6 +19,13 @@ static struct {
 	uint64_t dumps_ns;
 } control;
 
+void owncost_thread_begun(struct arena *arena, const struct slot *slot)
+{
+	if (load_relaxed(&arena->cost.start_ns) == 0)
+		store_relaxed(&arena->cost.start_ns, load_relaxed(&arena->cost.threads.slow_ns) +
+							     load_relaxed(&slot->cost.slow_ns));
+}
+
 void owncost_thread_ends(struct arena *arena, struct slot *slot)
 {
 	struct thread_cost *to = &arena->cost.threads, *from = &slot->cost;
@@ -85,6 +92,7 @@ static void add_up(const struct arena *arena, struct process_cost *counts)
 			     load_relaxed(&ended->short_ticks), load_relaxed(&ended->slow_ns) },
 		.control_ns = load_relaxed(&arena->cost.control_ns),
 		.dumps_ns = load_relaxed(&arena->cost.dumps_ns),
+		.start_ns = load_relaxed(&arena->cost.start_ns),
 	};
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct slot *slot = roster_slot(arena, i);

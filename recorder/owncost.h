@@ -33,6 +33,9 @@ static inline uint64_t owncost_sum(const struct owncost *cost)
 	return cost->events_ns + cost->slow_ns + cost->control_ns + cost->dumps_ns;
 }
 
+/* A thread has begun in this slot: of the process's first one, all slow paths so far were its
+ * start. Two that begin at one time may each be taken for the first. */
+void owncost_thread_begun(struct arena *, const struct slot *) HIDDEN;
 /* The thread with this slot ends: its part goes to the arena. */
 void owncost_thread_ends(struct arena *, struct slot *) HIDDEN;
 

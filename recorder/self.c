@@ -20,6 +20,7 @@
 #include "gate.h"
 #include "mark.h"
 #include "op.h"
+#include "owncost.h"
 #include "opening.h"
 #include "meter.h"
 #include "roster.h"
@@ -89,6 +90,8 @@ static bool claim_slot(struct self *self)
 	bool has_slot = begin_in_slot(self);
 
 	slow_path_end(self, &path);
+	if (has_slot)
+		owncost_thread_begun(recorder_arena, self->slot);
 	return has_slot;
 }
 

@@ -39,6 +39,7 @@ struct process_cost {
 	struct thread_cost threads;
 	uint64_t control_ns; /* CPU time of the control thread */
 	uint64_t dumps_ns;   /* of that, for dumps */
+	uint64_t start_ns;   /* slow paths until its first thread had begun; 0 = none has */
 };
 
 /* The budget of recording (budget.h). */

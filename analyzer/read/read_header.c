@@ -179,6 +179,7 @@ static bool place_process(struct reading *reading)
 	process->own_ns = dump->own_ns;
 	process->own_events_ns = dump->own_events_ns;
 	process->own_slow_ns = dump->own_slow_ns;
+	process->own_start_ns = dump->own_start_ns;
 	process->own_control_ns = dump->own_control_ns;
 	process->own_dumps_ns = dump->own_dumps_ns;
 	process->own_window_ns = dump->own_window_ns;

@@ -48,6 +48,7 @@ struct dump {
 	uint64_t own_ns;
 	uint64_t own_events_ns;
 	uint64_t own_slow_ns;
+	uint64_t own_start_ns;
 	uint64_t own_control_ns;
 	uint64_t own_dumps_ns;
 	uint64_t own_window_ns;

@@ -266,6 +266,7 @@ struct rec_process {
 	uint64_t own_ns;        /* the same since the process began; the next four are its parts */
 	uint64_t own_events_ns;
 	uint64_t own_slow_ns;
+	uint64_t own_start_ns; /* of that: until its first thread had begun; 0 = not known */
 	uint64_t own_control_ns;
 	uint64_t own_dumps_ns;
 	uint64_t budget_ppm;       /* the limit on its cost, of the CPU time; 0 = no budget */

@@ -158,8 +158,44 @@ START_TEST(a_dump_has_the_sum_and_its_parts)
 }
 END_TEST
 
+static json_int_t start_ns(void)
+{
+	const json_t *process =
+		json_object_get(json_array_get(recording_dump(false), 0), "process");
+
+	ck_assert_int_le(number_of(process, "own_start_ns"), number_of(process, "own_slow_ns"));
+	return number_of(process, "own_start_ns");
+}
+
+/* A later slow path is no start, be it a thread's begin. */
+START_TEST(a_start_is_until_the_first_thread_has_begun)
+{
+	pthread_t thread;
+
+	recording_begin();
+	record_io(1);
+	json_int_t first_ns = start_ns();
+	ck_assert_int_gt(first_ns, 0);
+	pthread_create(&thread, NULL, record_some, NULL);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(start_ns(), first_ns);
+	recording_end();
+}
+END_TEST
+
+/* It may go on by exec. */
+START_TEST(without_a_thread_all_was_the_start)
+{
+	recording_begin();
+	ck_assert_int_gt(start_ns(), 0);
+	recording_end();
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_start_is_until_the_first_thread_has_begun);
+	TEST(without_a_thread_all_was_the_start);
 	TEST(all_events_count_wherever_they_are);
 	TEST(ended_threads_count_too);
 	TEST(a_window_has_what_came_since_it_began);
