@@ -208,7 +208,7 @@ bool astray_find(struct astray *astray, const struct script *script,
 		.arrived_ns = memory_new(script->step_count, sizeof(*times.arrived_ns)),
 		.passed_ns = memory_new(script->step_count, sizeof(*times.passed_ns)),
 	};
-	const struct trial trial = { .times = &times };
+	const struct trial trial = { .as_recorded = true, .times = &times };
 	replayer_try(replayer, &trial);
 	size_t count;
 	struct point *points = points_list(script, &times, &count);

@@ -79,7 +79,8 @@ static void actors_make(struct making *making)
 			struct actor *actor = &script->actors[script->actor_count++];
 
 			*actor = old->actors[i];
-			actor->is_spawned = actor->has_startup = false;
+			actor->is_spawned = false;
+			actor->startup_steps = 0;
 		}
 	}
 }

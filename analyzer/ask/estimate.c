@@ -93,17 +93,23 @@ void estimator_begin(struct estimator *estimator, const struct replayer *replaye
 		memory_new(replayer->finish_count, sizeof(*estimator->baseline_finish_ns));
 	estimator->baseline_requests =
 		memory_new(replayer->request_count, sizeof(*estimator->baseline_requests));
-	const struct trial unchanged = { .finish_ns = estimator->baseline_finish_ns,
-					 .requests = estimator->baseline_requests };
-	replayer->run(replayer, &unchanged, 1, estimator_scratch(estimator, 0),
-		      &estimator->baseline);
+	const struct trial recorded = { .as_recorded = true,
+					.finish_ns = estimator->baseline_finish_ns,
+					.requests = estimator->baseline_requests };
+	const struct trial unchanged = { .requests = estimator->baseline_requests };
+	replayer->run(replayer, &recorded, 1, estimator_scratch(estimator, 0),
+		      &estimator->recorded);
+	estimator->baseline = estimator->recorded;
+	if (replayer->has_recorder)
+		replayer->run(replayer, &unchanged, 1, estimator_scratch(estimator, 0),
+			      &estimator->baseline);
 	order_requests(estimator);
 }
 
 void estimator_compare(struct estimator *estimator, const double recorded_ns[REQUEST_FIGURES])
 {
 	for (size_t i = 0; i < REQUEST_FIGURES; i++) {
-		double off_ns = fabs(recorded_ns[i] - estimator->baseline.requests_ns[i]);
+		double off_ns = fabs(recorded_ns[i] - estimator->recorded.requests_ns[i]);
 		estimator->request_off_ns[i] = isnan(off_ns) ? 0 : off_ns;
 	}
 }

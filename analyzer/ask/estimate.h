@@ -68,7 +68,8 @@ struct estimator {
 	const struct replayer *replayer; /* of the run as it was; must outlive the estimator */
 	/* By hypothesis: a standard deviation, as a part of what is saved; NULL = none. */
 	const double *sampling_error;
-	struct replay_answer baseline; /* the unchanged run */
+	struct replay_answer recorded; /* the unchanged run, */
+	struct replay_answer baseline; /* and the same without what recording took to begin */
 	uint64_t *baseline_finish_ns;  /* of each thread that the replayer tells of */
 	struct request_time *baseline_requests;
 	uint32_t *request_order;                /* indices of them in order of time */

@@ -32,7 +32,7 @@ struct closest {
 static double surplus_ns(struct script *script, const struct replayer *replayer, double pressure,
 			 struct closest *closest)
 {
-	const struct trial unchanged = { .count = 0 };
+	const struct trial unchanged = { .as_recorded = true };
 
 	script->others.pressure = pressure;
 	double surplus = replayer_try(replayer, &unchanged).queued_ns - (double)script->queued_ns;

@@ -382,7 +382,8 @@ void whatif_build(struct whatif *whatif, struct estimator *estimator,
 		  const struct whatif_options *options)
 {
 	assert(options->factor_count > 0);
-	*whatif = (struct whatif){ .baseline = estimator->baseline,
+	*whatif = (struct whatif){ .recorded = estimator->recorded,
+				   .baseline = estimator->baseline,
 				   .finish_count = estimator->replayer->finish_count };
 	whatif->baseline_finish_ns =
 		memory_new(whatif->finish_count, sizeof(*whatif->baseline_finish_ns));

@@ -63,8 +63,9 @@ struct whatif {
 	struct estimate *estimates;        /* rows point into them */
 	struct replay_answer *answers;     /* rows point into them */
 	uint64_t *finishes_ns;
-	uint64_t *baseline_finish_ns; /* of each thread */
-	size_t finish_count;          /* threads; 0 = not known */
+	uint64_t *baseline_finish_ns;  /* of each thread */
+	size_t finish_count;           /* threads; 0 = not known */
+	struct replay_answer recorded; /* as estimate.h has it, and the next one */
 	struct replay_answer baseline;
 };
 

@@ -111,3 +111,63 @@ uint64_t *startup_queued_before(const struct recording *rec)
 	free(lives);
 	return queued_ns;
 }
+
+/* A process between two execs. */
+struct image {
+	uint64_t start_ns;
+	uint32_t process;
+	uint32_t client;
+	uint32_t thread; /* the first one, NO_INDEX = it did nothing */
+};
+
+static int compare_images(const void *left, const void *right)
+{
+	const struct image *a = left, *b = right;
+
+	if (a->client != b->client)
+		return a->client < b->client ? -1 : 1;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	return (a->process > b->process) - (a->process < b->process);
+}
+
+/* Of each process one after the other. */
+static struct image *list_images(const struct recording *rec)
+{
+	struct image *images = memory_new(rec->process_count, sizeof(*images));
+
+	for (uint32_t p = 0; p < rec->process_count; p++) {
+		uint32_t op = rec->processes[p].op;
+
+		images[p] = (struct image){ op == NO_INDEX ? 0 : rec->ops[op].start_ns, p,
+					    rec->processes[p].client, NO_INDEX };
+	}
+	for (uint32_t t = (uint32_t)rec->thread_count; t-- > 0;)
+		if (rec->threads[t].tid == rec->processes[rec->threads[t].process].pid)
+			images[rec->threads[t].process].thread = t;
+	if (rec->process_count)
+		qsort(images, rec->process_count, sizeof(*images), compare_images);
+	return images;
+}
+
+uint64_t *startup_of_recorder(const struct recording *rec)
+{
+	uint64_t *own_ns = memory_new(rec->thread_count, sizeof(*own_ns)), before_ns = 0;
+	uint64_t *run_ns = startup_find(rec);
+	struct image *images = list_images(rec);
+
+	for (size_t i = 0; i < rec->process_count; i++) {
+		uint32_t thread = images[i].thread;
+
+		if (!images[i].client || (i && images[i].client != images[i - 1].client))
+			before_ns = 0;
+		before_ns += rec->processes[images[i].process].own_start_ns;
+		if (thread == NO_INDEX)
+			continue;
+		own_ns[thread] = before_ns < run_ns[thread] ? before_ns : run_ns[thread];
+		before_ns = 0;
+	}
+	free(images);
+	free(run_ns);
+	return own_ns;
+}

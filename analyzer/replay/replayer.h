@@ -74,6 +74,8 @@ struct step_times {
 struct trial {
 	const struct scaling *scalings; /* of known classes */
 	size_t count;
+	/* With what recording took to begin in each process; else as if it took nothing. */
+	bool as_recorded;
 	/* Locks go to the thread that has waited longest; else to the first thread that comes once
 	 * they are free, as glibc's do. */
 	bool is_fair;
@@ -107,6 +109,7 @@ struct replayer {
 	size_t cost;                   /* of a trial that is run alone, in steps of some sort */
 	size_t finish_count;           /* of the threads whose finishes a trial tells */
 	size_t request_count;          /* judged requests, of which a trial tells */
+	bool has_recorder;             /* answers depend on a trial's as_recorded; */
 	bool has_jitter;               /* answers depend on a trial's jitter; */
 	bool has_locks;                /* on is_fair; */
 	bool has_timeouts;             /* on keeps_timeouts; */

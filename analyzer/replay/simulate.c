@@ -404,6 +404,8 @@ static void run_trial(const struct replayer *replayer, const struct trial *trial
 	assert(script == replayer->state);
 	for (size_t i = 0; i < script->scopes.count; i++)
 		sim->factor[i] = 1.0;
+	if (script->has_recorder && !trial->as_recorded)
+		sim->factor[script->recorder_scope] = 0;
 	for (size_t i = 0; i < trial->count; i++) {
 		const struct scaling *scaling = &trial->scalings[i];
 
@@ -477,6 +479,7 @@ struct replayer simulate_replayer(const struct script *script, const struct mach
 		.cost = script->step_count,
 		.finish_count = script_recorded_actors(script),
 		.request_count = script->requests.judged_count,
+		.has_recorder = script->has_recorder,
 		.has_jitter = assume.jitter > 0,
 		.has_locks = script->lock_count > 0 && assume.fair_locks,
 		.has_timeouts = has_step(script, STEP_CUT),

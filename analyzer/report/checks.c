@@ -205,7 +205,7 @@ static double run_ns_of(const struct script *script, uint32_t thread)
 	double run_ns = 0;
 	assert(thread < script->actor_count);
 	const struct actor *actor = &script->actors[thread];
-	const struct step *step = &script->steps[actor->first_step + actor->has_startup];
+	const struct step *step = &script->steps[actor->first_step + actor->startup_steps];
 	for (; step->type != STEP_END; step++)
 		if (step->type == STEP_RUN)
 			run_ns += (double)step->ns;

@@ -29,8 +29,8 @@ double facts_replayed_ns(const struct analysis *analysis)
 double facts_drift_percent(const struct analysis *analysis)
 {
 	double recorded_ns = facts_recorded_ns(analysis);
-	return recorded_ns > 0 ? 100 * (facts_replayed_ns(analysis) - recorded_ns) / recorded_ns
-			       : 0;
+	double replayed_ns = without_pauses(analysis, analysis->whatif.recorded.makespan_ns);
+	return recorded_ns > 0 ? 100 * (replayed_ns - recorded_ns) / recorded_ns : 0;
 }
 
 double facts_unexplained_percent(const struct analysis *analysis)

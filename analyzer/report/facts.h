@@ -10,7 +10,7 @@
 #include "analysis.h"
 
 /* The makespan without pauses in which nobody asked a server: errors and gains are parts of that.
- * As recorded, and of the replay of the unchanged run. */
+ * As recorded, and of the replay of the unchanged run without what recording took to begin. */
 double facts_recorded_ns(const struct analysis *analysis);
 double facts_replayed_ns(const struct analysis *analysis);
 

@@ -91,12 +91,13 @@ struct actor {
 	uint64_t finish_ns; /* as recorded */
 	double weight;      /* share of a contended CPU, 1 = the usual one */
 	uint32_t kernel;    /* index: its CPUs are those of this kernel */
-	bool is_spawned;    /* by a STEP_SPAWN; else it starts at start_ns */
-	bool has_startup;   /* its first step is the CPU time of its start, in no op */
-	bool counts;        /* its finish is the makespan, or part of it */
-	bool ticks;         /* it goes on as long as it is left alone: its finish is nothing */
-	bool rests;         /* it did nothing, and was still there at the end: nor is its */
-	bool is_client;     /* that is made up: it uses no CPU, and waits for none */
+	/* Its first steps are the CPU time of its start, in no op: its own, and the recorder's. */
+	uint32_t startup_steps;
+	bool is_spawned; /* by a STEP_SPAWN; else it starts at start_ns */
+	bool counts;     /* its finish is the makespan, or part of it */
+	bool ticks;      /* it goes on as long as it is left alone: its finish is nothing */
+	bool rests;      /* it did nothing, and was still there at the end: nor is its */
+	bool is_client;  /* that is made up: it uses no CPU, and waits for none */
 };
 
 /* No recording has as many waits, ops or links. */
@@ -228,6 +229,8 @@ struct script {
 	uint64_t unresolved_ns;
 	uint32_t unresolved_wait;         /* the longest of them, NO_INDEX = none is a wait */
 	uint64_t *unresolved_of_class_ns; /* by class of the innermost op */
+	bool has_recorder; /* its work as processes start has a scope, which is in no class */
+	uint32_t recorder_scope;
 	bool has_spare_actors; /* more than were recorded: some may end up with nothing to do */
 };
 

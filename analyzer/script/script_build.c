@@ -63,6 +63,24 @@ static bool *awaited_links(const struct monitors *monitors, const struct recordi
 	return is_awaited;
 }
 
+/* A program that is not recorded starts without what recording takes. */
+static void recorder_apart(struct compiler *compiler, const struct actor *actor, uint32_t thread)
+{
+	struct script *script = compiler->script;
+	struct step *run = &script->steps[actor->first_step];
+	uint64_t own_ns = compiler->found->recorder_ns[thread];
+
+	if (actor->startup_steps < 2)
+		return;
+	if (!script->has_recorder)
+		script->recorder_scope = scopes_add_place(
+			&script->scopes, scopes_add(&script->scopes, NO_INDEX, NULL, 0), 1);
+	script->has_recorder = true;
+	run[1].arg = script->recorder_scope;
+	run[1].ns = own_ns < run->ns ? own_ns : run->ns;
+	run->ns -= run[1].ns;
+}
+
 /* From the start of a thread to its first op it used a CPU for a part of the time. */
 static void fill_startups(struct compiler *compiler)
 {
@@ -71,12 +89,13 @@ static void fill_startups(struct compiler *compiler)
 	for (size_t i = 0; i < script->step_count; i++) {
 		struct step *spawn = &script->steps[i];
 
-		if (spawn->type != STEP_SPAWN || !script->actors[spawn->arg].has_startup)
+		if (spawn->type != STEP_SPAWN || !script->actors[spawn->arg].startup_steps)
 			continue;
 		uint64_t run_ns = compiler->found->startup_ns[spawn->arg];
 		run_ns = run_ns < spawn->ns ? run_ns : spawn->ns;
 		script->steps[script->actors[spawn->arg].first_step].ns = run_ns;
 		spawn->ns -= run_ns;
+		recorder_apart(compiler, &script->actors[spawn->arg], spawn->arg);
 	}
 }
 
@@ -138,6 +157,7 @@ static void found_free(struct found *found)
 	free(found->is_awaited);
 	free(found->startup_ns);
 	free(found->queued_before_ns);
+	free(found->recorder_ns);
 	free(found->barrier_latency_ns);
 	free(found->permit_latency_ns);
 	free(found->adoptions);
@@ -392,6 +412,7 @@ void script_build(struct script *script, const struct recording *rec,
 	found_build(&found, script, rec, classes, &timeline, &releases);
 	found.startup_ns = startup_ns;
 	found.queued_before_ns = startup_queued_before(rec);
+	found.recorder_ns = startup_of_recorder(rec);
 	jobs_prepare(script);
 	struct compiler compiler = { .rec = rec,
 				     .classes = classes,

@@ -82,6 +82,7 @@ struct found {
 	bool *is_awaited;             /* by link: somebody waits for this signal */
 	uint64_t *startup_ns;         /* by thread, as startup.h has it */
 	uint64_t *queued_before_ns;   /* the same */
+	uint64_t *recorder_ns;        /* the same */
 	uint64_t *barrier_latency_ns; /* by wait */
 	uint64_t *permit_latency_ns;  /* by wait */
 	struct adoption *adoptions;   /* in order of moments */

@@ -213,6 +213,16 @@ static uint64_t start_waited_ns(const struct compiler *compiler, uint32_t thread
 	return (uint64_t)((double)ns * (1 - compiler->script->idle_share));
 }
 
+static uint64_t startup_ns(const struct script *script, uint32_t thread)
+{
+	const struct actor *actor = &script->actors[thread];
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < actor->startup_steps; i++)
+		ns += script->steps[actor->first_step + i].ns;
+	return ns;
+}
+
 /* Until the first thing that it did a thread used a CPU, which is a run of its own, or waited for
  * one. Its creator's step has both. */
 static void starts_cut(struct compiler *compiler)
@@ -222,12 +232,12 @@ static void starts_cut(struct compiler *compiler)
 	for (size_t i = 0; i < script->step_count; i++) {
 		struct step *spawn = &script->steps[i];
 
-		if (spawn->type != STEP_SPAWN || !script->actors[spawn->arg].has_startup)
+		if (spawn->type != STEP_SPAWN || !script->actors[spawn->arg].startup_steps)
 			continue;
 		uint64_t *left_ns = &compiler->gathered.queued_ns[spawn->arg];
 		uint64_t lost_ns = above_ns(spawn->ns);
-		uint64_t run_ns = script->steps[script->actors[spawn->arg].first_step].ns;
-		uint64_t most_ns = start_waited_ns(compiler, spawn->arg, spawn->ns + run_ns);
+		uint64_t most_ns = start_waited_ns(compiler, spawn->arg,
+						   spawn->ns + startup_ns(script, spawn->arg));
 
 		lost_ns = lost_ns < most_ns ? lost_ns : most_ns;
 		spawn->ns -= lost_ns;

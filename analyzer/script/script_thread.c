@@ -388,8 +388,10 @@ static void thread_prepare(struct compiler *compiler, uint32_t index)
 						  .has_token = NO_INDEX,
 						  .idle_step = NO_INDEX };
 	actor->first_step = (uint32_t)compiler->script->step_count;
-	actor->has_startup = compiler->found->startup_ns[index] > 0;
-	if (actor->has_startup) /* how much of it is known when its start is */
+	if (compiler->found->startup_ns[index])
+		actor->startup_steps = compiler->found->recorder_ns[index] ? 2 : 1;
+	/* how much of it is known when its start is */
+	for (uint32_t i = 0; i < actor->startup_steps; i++)
 		script_emit(compiler, STEP_RUN, script_scope(compiler), 0);
 	samples_prepare(compiler);
 	script_places_begin_thread(&compiler->gathered.places,

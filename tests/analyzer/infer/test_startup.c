@@ -91,8 +91,57 @@ START_TEST(the_queues_of_the_program_before_are_not_the_next_ones)
 }
 END_TEST
 
+/* A fork that goes on by exec at once did nothing: its start is part of the next image's. */
+START_TEST(what_recording_took_to_begin_is_a_part)
+{
+	static struct rec_op ops[] = { { .start_ns = 1 * MS },
+				       { .start_ns = 3 * MS },
+				       { .start_ns = 15 * MS },
+				       { .start_ns = 2 * MS },
+				       { .start_ns = 4 * MS } };
+	static struct rec_op_extra extras[5];
+	static struct rec_process images[] = {
+		{ .op = 1, .pid = 7, .client = 1, .own_start_ns = 2 * MS },
+		{ .op = 0, .pid = 7, .client = 1, .own_start_ns = 1 * MS },
+		{ .op = 2, .pid = 7, .client = 1, .own_start_ns = 4 * MS },
+		/* more than its start was */
+		{ .op = 3, .pid = 8, .client = 2, .own_start_ns = 9 * MS },
+		{ .op = 4, .pid = 9, .own_start_ns = 1 * MS },
+	};
+	static struct rec_thread threads[] = { { .process = 0, .tid = 7, .op = NO_INDEX },
+					       { .process = 0, .tid = 70, .op = NO_INDEX },
+					       { .process = 2, .tid = 7, .op = NO_INDEX },
+					       { .process = 3, .tid = 8, .op = NO_INDEX },
+					       { .process = 4, .tid = 9, .op = NO_INDEX } };
+	static struct rec_sample samples[] = {
+		{ .thread = 0, .at_ns = 4 * MS, .cpu_ns = 6 * MS },
+		{ .thread = 1, .at_ns = 5 * MS, .cpu_ns = 1 * MS },
+		{ .thread = 2, .at_ns = 20 * MS, .cpu_ns = 13 * MS },
+		{ .thread = 3, .at_ns = 20 * MS, .cpu_ns = 5 * MS },
+		{ .thread = 4, .at_ns = 20 * MS, .cpu_ns = 5 * MS },
+	};
+	static const uint64_t own_ms[] = { 3, 0, 4, 5, 1 };
+	const struct recording rec = { .ops = ops,
+				       .op_count = 5,
+				       .extras = extras,
+				       .threads = threads,
+				       .thread_count = 5,
+				       .samples = samples,
+				       .sample_count = 5,
+				       .processes = images,
+				       .process_count = 5 };
+	uint64_t *own_ns = startup_of_recorder(&rec);
+
+	for (size_t i = 0; i < 5; i++)
+		ck_assert_msg(own_ns[i] == own_ms[i] * MS, "row %zu: %llu", i,
+			      (unsigned long long)own_ns[i]);
+	free(own_ns);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(what_recording_took_to_begin_is_a_part);
 	TEST(the_queues_of_the_program_before_are_not_the_next_ones);
 	TEST(a_start_is_what_was_used_before_the_first_sample);
 }

@@ -310,6 +310,7 @@ static void replays_fill(struct whatif *whatif, const struct trouble *trouble)
 					.requests_ns = { [REQUEST_P50] = 10e6,
 							 [REQUEST_P99] =
 								 (10 + trouble->slow_ms) * 1e6 } };
+	whatif->recorded = whatif->baseline;
 	whatif->endless_count = trouble->endless_rows;
 	whatif->endless_class = whatif->rows[0].class;
 }

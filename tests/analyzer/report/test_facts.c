@@ -50,12 +50,16 @@ END_TEST
 START_TEST(a_replay_is_off_by_part_of_what_was_recorded)
 {
 	struct analysis analysis = analysis_of();
-	analysis.whatif.baseline.makespan_ns = 150;
+	analysis.whatif.recorded.makespan_ns = analysis.whatif.baseline.makespan_ns = 150;
 	ck_assert_double_eq(facts_drift_percent(&analysis), -25);
 	analysis.has_script = true;
 	analysis.script.requests.asking.paused_ns = 100;
 	ck_assert_double_eq(facts_recorded_ns(&analysis), 100);
 	ck_assert_double_eq(facts_replayed_ns(&analysis), 50);
+	ck_assert_double_eq(facts_drift_percent(&analysis), -50);
+	/* without what recording took to begin */
+	analysis.whatif.baseline.makespan_ns = 140;
+	ck_assert_double_eq(facts_replayed_ns(&analysis), 40);
 	ck_assert_double_eq(facts_drift_percent(&analysis), -50);
 	analysis.actual_makespan_ns = 0;
 	ck_assert_double_eq(facts_drift_percent(&analysis), 0);

@@ -2,6 +2,7 @@
 /* Wrong if CPUs or usual latencies are not those of the recording. */
 #include "script/script.h"
 
+#include "replayed.h"
 #include "sketch.h"
 #include "suite.h"
 
@@ -122,7 +123,7 @@ START_TEST(a_start_runs)
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &options);
 	const struct step *first = &script.steps[script.actors[1].first_step];
-	ck_assert(script.actors[1].has_startup && !script.actors[0].has_startup);
+	ck_assert(script.actors[1].startup_steps == 1 && !script.actors[0].startup_steps);
 	ck_assert(first->type == STEP_RUN && first->ns == 3 * SKETCH_MS);
 	for (size_t i = 0; i < script.step_count; i++)
 		if (script.steps[i].type == STEP_SPAWN)
@@ -132,8 +133,44 @@ START_TEST(a_start_runs)
 }
 END_TEST
 
+/* A child starts at 2 ms, with 3 ms of CPU time until 6, of which recording took one. It runs until
+ * 20. Halved, the child saves half of the other two, and of its 14. */
+START_TEST(a_start_without_recording_is_shorter)
+{
+	struct rec_process processes[] = {
+		{ .pid = 1, .op = NO_INDEX, .cpus = 4 },
+		{ .pid = 2, .op = NO_INDEX, .cpus = 4, .own_start_ns = 1 * SKETCH_MS },
+	};
+	struct rec_sample samples[] = {
+		{ .thread = 0 }, { .thread = 1, .at_ns = 6 * SKETCH_MS, .cpu_ns = 3 * SKETCH_MS }
+	};
+	struct sketch sketch;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 20);
+	sketch_thread(&sketch, "child", 6, 20);
+	sketch_link(&sketch, 0, LINK_SPAWN, "", 2, 0, sketch.rec.threads[1].op);
+	sketch_wait(&sketch, 0, REASON_JOIN, "", 3, 20, sketch.rec.threads[1].op);
+	sketch.rec.processes = processes;
+	sketch.rec.process_count = 2;
+	sketch.rec.threads[0].tid = 1;
+	sketch.rec.threads[1].tid = 2;
+	sketch.rec.threads[1].process = 1;
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 2;
+	sketch_end(&sketch);
+	const struct trial recorded = { .as_recorded = true };
+
+	ck_assert_double_eq_tol(replayed_trial(&sketch, recorded, NULL, 1).makespan_ns, 20e6, 1);
+	ck_assert_double_eq_tol(replayed_ms(&sketch, NULL, 1), 19, 1e-6);
+	ck_assert_double_eq_tol(replayed_ms(&sketch, "child", 0.5), 19 - 8, 1e-6);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_start_without_recording_is_shorter);
 	TEST(cpus_are_those_of_the_recording);
 	TEST(each_kernel_has_cpus_of_its_own);
 	TEST(a_start_runs);
