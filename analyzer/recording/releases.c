@@ -86,6 +86,12 @@ static size_t first_after(const struct releases *releases, uint32_t lock, uint64
 	return low;
 }
 
+const struct release *releases_first(const struct releases *releases, uint32_t lock,
+				     uint64_t after_ns)
+{
+	return releases->ends + first_after(releases, lock, after_ns);
+}
+
 const struct release *releases_last(const struct releases *releases, const struct recording *rec,
 				    uint32_t lock, uint64_t after_ns, uint64_t before_ns,
 				    uint32_t thread)

@@ -35,6 +35,9 @@ const struct release *releases_granting(const struct releases *, const struct re
 					uint32_t lock, uint32_t hold, uint64_t after_ns,
 					uint64_t before_ns, uint32_t thread);
 
+/* The first release of a lock after this time; where there is none, behind its last one. */
+const struct release *releases_first(const struct releases *, uint32_t lock, uint64_t after_ns);
+
 /* The last release of a lock in (after_ns, before_ns] by another thread than `thread`; NULL =
  * none. */
 const struct release *releases_last(const struct releases *, const struct recording *,

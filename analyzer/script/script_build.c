@@ -179,6 +179,7 @@ static void gathered_free(struct gathered *gathered)
 	free(gathered->step_of_turn);
 	free(gathered->taken);
 	free(gathered->finish_ns);
+	free(gathered->outruns);
 	free(gathered->queued_ns);
 	free(gathered->knows_queue);
 	free(gathered->thinks);

@@ -29,6 +29,10 @@ static uint64_t lock_latency(struct compiler *compiler, uint32_t lock, uint32_t 
 		script_stays(compiler, index, wait->end_ns - wait->start_ns);
 		return LATENCY_UNKNOWN;
 	}
+	if (!compiler->rec->extras[hold].shared)
+		script_outrun_add(compiler,
+				  releases_first(compiler->releases, lock, wait->start_ns),
+				  release);
 	compiler->gathered.latencies_ns =
 		memory_grow(compiler->gathered.latencies_ns, &compiler->gathered.latency_capacity,
 			    compiler->gathered.latency_count + 1, sizeof(uint64_t));

@@ -105,6 +105,13 @@ struct think {
 	uint32_t thread;
 };
 
+/* A wait for a lock: the releases in it after which other threads took the lock. */
+struct outrun {
+	size_t first; /* of all releases */
+	size_t end;   /* the one after which the thread had it */
+	uint32_t thread;
+};
+
 /* Left behind by the threads, one after the other, for what only the whole shows. */
 struct gathered {
 	size_t step_capacity;   /* of the script's steps */
@@ -112,6 +119,9 @@ struct gathered {
 	uint64_t *latencies_ns; /* of lock waits */
 	size_t latency_count;
 	size_t latency_capacity;
+	struct outrun *outruns;
+	size_t outrun_count;
+	size_t outrun_capacity;
 	uint32_t *row_of_lock;  /* by lock: row of looks after which it is the first, or NO_INDEX */
 	uint32_t *has_ahead;    /* by lock: index + 1 of the thread that has it for its round */
 	uint32_t *step_of_turn; /* by turn: the STEP_TURN of a thread that made it */
@@ -215,6 +225,13 @@ void script_emit(struct compiler *, enum step_type, uint32_t arg, uint64_t ns);
 void script_origin_is_wait(struct compiler *, uint32_t wait);
 /* Of all threads; the kernel's counts of it are used up. */
 void script_queueing_leave_out(struct compiler *);
+
+/* script_outrun.c. In a wait that just ended, the lock was let go from the first of these releases
+ * on. The last one let the thread have it. */
+void script_outrun_add(struct compiler *, const struct release *first,
+		       const struct release *granting);
+/* By thread: how long it waited for a CPU in vain. To be freed. */
+uint64_t *script_outrun_find(const struct compiler *);
 
 /* How long a thread waited for CPUs, as the kernel says. */
 struct waited {

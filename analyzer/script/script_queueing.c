@@ -10,7 +10,8 @@
  * that a CPU may take to come back from idle is left to each, though the kernel counts it, too.
  * Waits for turns, and for clients that are made up, have their share of it. It is not taken from
  * clients: how long they thought is not known without it. Where a thread takes tokens, the usual
- * latency of their condition has left it out already.
+ * latency of their condition has left it out already. So has a wait for a lock that other threads
+ * took first (script_outrun.c).
  *
  * One thread.
  */
@@ -283,13 +284,19 @@ void script_queueing_leave_out(struct compiler *compiler)
 {
 	struct script *script = compiler->script;
 	uint64_t *left_ns = compiler->gathered.queued_ns;
+	uint64_t *outrun_ns = script_outrun_find(compiler);
 
 	starts_cut(compiler);
 	for (uint32_t t = 0; t < compiler->rec->thread_count; t++) {
+		uint64_t in_vain_ns = outrun_ns[t] < left_ns[t] ? outrun_ns[t] : left_ns[t];
+
+		left_ns[t] -= in_vain_ns;
+		script->queued_ns += in_vain_ns;
 		double part = part_of_wake_ups(compiler, t);
 		uint64_t cut_ns = wake_ups_cut(script, t, (uint64_t)((double)left_ns[t] * part));
 
 		cut_ns += calls_cut(compiler, t, left_ns[t] - cut_ns);
 		script->queued_ns += cut_ns + dropped_ns(compiler, t, left_ns[t] - cut_ns);
 	}
+	free(outrun_ns);
 }
