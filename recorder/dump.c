@@ -153,6 +153,8 @@ static bool write_process(struct dump *dump)
 	if (arena->network_namespace)
 		text_put_key_u64(text, keys.process.network, arena->network_namespace);
 	text_put_key_u64(text, keys.process.cpus, arena->cpus);
+	if (arena->cache_cpus)
+		text_put_key_u64(text, keys.process.cache_cpus, arena->cache_cpus);
 	text_put_key_u64(text, keys.process.tick_ns, arena->tick_ns);
 	text_put_key_u64(text, keys.process.start_unix_ns, arena->start_unix_ns);
 	text_put_key_u64(text, keys.process.cpu_ns, load_relaxed(&arena->usage.cpu_ns));

@@ -393,8 +393,7 @@ struct arena_head {
 };
 
 /* The header. Constant after creation but for what is said. */
-struct arena {
-	/* As struct arena_head has them. */
+struct arena { /* it begins as struct arena_head does */
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid;
@@ -406,6 +405,7 @@ struct arena {
 	uint32_t keep_s;      /* events older than that are in no dump; 0 = all are; settings.c */
 	uint32_t ppid;
 	uint32_t cpus;
+	uint32_t cache_cpus;  /* that share a cache with the first one, 0 = not known */
 	uint64_t tick_ns;     /* of the scheduler, 0 = not known */
 	uint64_t start_ticks; /* of the process: field 22 of /proc/PID/stat */
 	uint64_t start_unix_ns;

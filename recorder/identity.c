@@ -17,6 +17,8 @@
 
 #include "in_target.h"
 
+#define CPU_0 "/sys/devices/system/cpu/cpu0"
+
 enum { START_FIELD = 22, CLOCK_TICK_NS = 10000000 };
 
 /* Up to size - 1 bytes of a file, ended by a NUL; the number of bytes. */
@@ -113,6 +115,37 @@ static void fill_cpus(struct arena *arena)
 	memcpy(arena->cpu_mask, mask, sizeof(arena->cpu_mask));
 }
 
+uint32_t identity_list_count(const char *list)
+{
+	uint32_t count = 0;
+
+	while (*list >= '0' && *list <= '9') {
+		int64_t first = take_number(&list), last = first;
+
+		if (*list == '-') {
+			list++;
+			last = take_number(&list);
+		}
+		if (last >= first && last - first < UINT16_MAX)
+			count += (uint32_t)(last - first + 1);
+		list += *list == ',';
+	}
+	return count;
+}
+
+/* A kernel that describes its CPUs, but no cache of them, takes each for one by itself. */
+static void fill_cache(struct arena *arena)
+{
+	char list[1024];
+	struct stat stat;
+
+	if (read_file(CPU_0 "/cache/index3/shared_cpu_list", list, sizeof(list)) ||
+	    read_file(CPU_0 "/cache/index2/shared_cpu_list", list, sizeof(list)))
+		arena->cache_cpus = identity_list_count(list);
+	else if (SYS3(stat, CPU_0 "/topology", &stat, 0) == 0)
+		arena->cache_cpus = 1;
+}
+
 /* The coarse clocks go on at each tick of the timer. */
 static void fill_tick(struct arena *arena)
 {
@@ -142,6 +175,7 @@ static void fill_process(struct arena *arena)
 	fill_namespaces(arena);
 	deployment_begin(arena);
 	fill_cpus(arena);
+	fill_cache(arena);
 	fill_tick(arena);
 	arena->start_unix_ns = recorder_clock_ns(CLOCK_REALTIME) -
 			       recorder_clock_ns(CLOCK_BOOTTIME) +

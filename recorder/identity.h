@@ -13,6 +13,8 @@ uint64_t identity_start_ticks(void) HIDDEN;
 uint64_t identity_pid_namespace(void) HIDDEN;
 /* That of the monotonic clock in a text like /proc/self/timens_offsets; 0 if it is not there. */
 int64_t identity_mono_offset_ns(const char *offsets) HIDDEN;
+/* How many numbers are in a list of the kernel's, as "0-3,8". */
+uint32_t identity_list_count(const char *list) HIDDEN;
 /* Fills in the header's identity and the strings that everybody uses; the arena is new. */
 void identity_fill(struct arena *, const char *call_names, uint32_t call_count) HIDDEN;
 

@@ -171,6 +171,7 @@ static bool place_process(struct reading *reading)
 	process->client = dump->client;
 	process->network = dump->network;
 	process->cpus = dump->cpus < UINT32_MAX ? (uint32_t)dump->cpus : UINT32_MAX;
+	process->cache_cpus = dump->cache_cpus < UINT32_MAX ? (uint32_t)dump->cache_cpus : 0;
 	process->tick_ns = dump->tick_ns;
 	process->start_unix_ns = dump->start_unix_ns;
 	process->cpu_ns = dump->cpu_ns;

@@ -63,6 +63,7 @@ struct dump {
 	uint64_t pid;
 	uint64_t ppid;
 	uint64_t cpus;
+	uint64_t cache_cpus;
 	uint64_t tick_ns;
 	uint64_t network;
 	uint32_t exe; /* string ids */

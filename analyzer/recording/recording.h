@@ -257,7 +257,8 @@ struct rec_process {
 	uint32_t client;  /* string id "PID:start" */
 	uint32_t op;      /* its op, NO_INDEX = unknown */
 	uint32_t cpus;
-	uint64_t tick_ns; /* of its scheduler; 0 = not said */
+	uint32_t cache_cpus; /* CPUs of one cache; 0 = not said */
+	uint64_t tick_ns;    /* of its scheduler; 0 = not said */
 	uint64_t start_unix_ns;
 	uint64_t cpu_ns; /* these three: as the kernel counted, since the recording began */
 	uint64_t voluntary_switches;

@@ -42,11 +42,13 @@ static void ask_for(struct machine *machine, const struct script *script, double
 void machine_begin(struct machine *machine, const struct script *script, double asked_cpus)
 {
 	assert(script->recording && asked_cpus >= 0);
-	*machine = (struct machine){ .recorded_cpus = script->recorded_cpus,
-				     .tick_ns = script->recorded_tick_ns ? script->recorded_tick_ns
-									 : assume.tick,
-				     .cpus = script->recorded_cpus,
-				     .has_others = !(asked_cpus > 0) };
+	*machine = (struct machine){
+		.recorded_cpus = script->recorded_cpus,
+		.tick_ns = script->recorded_tick_ns ? script->recorded_tick_ns : assume.tick,
+		.cache_cpus = assume.near_cpus > 0 ? script->recorded_cache_cpus : 0,
+		.cpus = script->recorded_cpus,
+		.has_others = !(asked_cpus > 0)
+	};
 	if (!script->recording->sample_count)
 		machine->cpus = INFINITY; /* no sample tells when a thread ran */
 	machine->crosses = machine_crosses(machine, asked_cpus);

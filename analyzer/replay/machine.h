@@ -17,6 +17,7 @@
 struct machine {
 	double recorded_cpus; /* that the processes could use; infinite: not known */
 	uint64_t tick_ns;     /* of their schedulers */
+	uint32_t cache_cpus;  /* CPUs of one cache; 0: all share it */
 	double cpus;          /* of all kernels; infinite: as many as actors */
 	double asked_cpus;    /* of each kernel; 0: as recorded */
 	bool has_others;      /* other programs use them as in the recording */

@@ -10,10 +10,10 @@
  * An actor that goes to sleep keeps what it is owed. If it owes, it stays in the queue, asleep,
  * until it would be its turn, or it wakes.
  *
- * An actor that wakes goes to the CPU where it was, if that is idle, else to any idle one. Else it
- * queues where it was. One that is pulled queues where its waker is. A CPU that has run out
- * fetches an actor from the longest queue, not one that has just been running there. It tries again
- * at each tick. So does a CPU whose queue is much shorter.
+ * An actor that wakes goes to the CPU where it was, if that is idle, else to an idle one
+ * (runqueues_wake.c). Else it queues where it was. One that is pulled queues where its waker is. A
+ * CPU that has run out fetches an actor from the longest queue, not one that has just been running
+ * there. It tries again at each tick. So does a CPU whose queue is much shorter.
  */
 #include "runqueues.h"
 
@@ -59,13 +59,15 @@ void runqueues_reset(struct runqueues *queues, double cpus, uint64_t tick_ns)
 	queues->now_ns = queues->next_ns = queues->tick_ns = queues->waited_ns = 0;
 	queues->running = 0;
 	queues->has_weights = queues->keeps_hot = false;
+	queues->cache_cpus = 0;
 	for (size_t i = 0; i < queues->cpu_count; i++) {
 		uint32_t *waiting = queues->cpus[i].waiting;
 		queues->cpus[i] = (struct runqueue){ waiting, .current = NO_INDEX,
 						     .end_ns = UINT64_MAX, .is_sum_stale = true };
 	}
 	for (size_t i = 0; i < queues->actor_count; i++)
-		queues->runners[i] = (struct runner){ .cpu = NO_INDEX, .weight = 1.0 };
+		queues->runners[i] =
+			(struct runner){ .cpu = NO_INDEX, .waker_cpu = NO_INDEX, .weight = 1.0 };
 }
 
 void runqueues_weigh(struct runqueues *queues, uint32_t actor, double weight)
@@ -295,18 +297,6 @@ static void place_in(struct runqueues *queues, struct runqueue *queue, uint32_t 
 	queue->is_stale = true;
 }
 
-/* The weight of all that are there. */
-static double load_of(const struct runqueues *queues, const struct runqueue *queue)
-{
-	double load = queue->current == NO_INDEX ? 0 : queues->runners[queue->current].weight;
-
-	if (!queues->has_weights)
-		return queue->count + load;
-	for (uint32_t i = 0; i < queue->count; i++)
-		load += queues->runners[queue->waiting[i]].weight;
-	return load;
-}
-
 /* The queue with the most in it, of those where somebody waits. */
 static struct runqueue *longest_of(struct runqueues *queues)
 {
@@ -315,7 +305,7 @@ static struct runqueue *longest_of(struct runqueues *queues)
 
 	for (uint32_t i = 0; i < queues->cpu_count; i++) {
 		struct runqueue *queue = &queues->cpus[i];
-		double load = queue->count ? load_of(queues, queue) : 0;
+		double load = queue->count ? runqueues_load_of(queues, queue) : 0;
 
 		if (load > most) {
 			most = load;
@@ -333,7 +323,7 @@ static bool fetch(struct runqueues *queues, struct runqueue *to, bool also_hot)
 
 	if (!from || from == to)
 		return false;
-	double more = load_of(queues, from) - load_of(queues, to);
+	double more = runqueues_load_of(queues, from) - runqueues_load_of(queues, to);
 	for (uint32_t i = 0; i < from->count; i++) {
 		uint32_t actor = from->waiting[i];
 		struct runner *runner = &queues->runners[actor];
@@ -351,36 +341,7 @@ static bool fetch(struct runqueues *queues, struct runqueue *to, bool also_hot)
 	return false;
 }
 
-static struct runqueue *queue_for(struct runqueues *queues, const struct runner *runner)
-{
-	struct runqueue *shortest = &queues->cpus[0];
-
-	if (runner->cpu != NO_INDEX &&
-	    (runner->is_pulled || queues->cpus[runner->cpu].current == NO_INDEX))
-		return &queues->cpus[runner->cpu];
-	for (uint32_t i = 0; i < queues->cpu_count; i++) {
-		struct runqueue *queue = &queues->cpus[i];
-
-		if (queue->current == NO_INDEX)
-			return queue;
-		if (queue->count < shortest->count)
-			shortest = queue;
-	}
-	return runner->cpu == NO_INDEX ? shortest : &queues->cpus[runner->cpu];
-}
-
 /* --- what simulate.c asks --- */
-
-void runqueues_pull(struct runqueues *queues, uint32_t actor, uint32_t waker)
-{
-	struct runner *runner = &queues->runners[actor];
-
-	assert(actor < queues->actor_count && waker < queues->actor_count);
-	if (runner->is_queued || runner->is_on || queues->runners[waker].cpu == NO_INDEX)
-		return;
-	runner->cpu = queues->runners[waker].cpu;
-	runner->is_pulled = true;
-}
 
 void runqueues_enter(struct runqueues *queues, uint64_t now_ns, uint32_t actor, double run_ns)
 {
@@ -399,8 +360,8 @@ void runqueues_enter(struct runqueues *queues, uint64_t now_ns, uint32_t actor, 
 	}
 	runner->left_ns = run_ns;
 	queues->running++;
-	struct runqueue *queue =
-		runner->is_asleep ? &queues->cpus[runner->cpu] : queue_for(queues, runner);
+	struct runqueue *queue = runner->is_asleep ? &queues->cpus[runner->cpu]
+						   : runqueues_queue_for(queues, runner);
 	if (runner->is_asleep) {
 		settle(queues, queue);
 		runner->is_asleep = false;
@@ -409,6 +370,7 @@ void runqueues_enter(struct runqueues *queues, uint64_t now_ns, uint32_t actor, 
 		place_in(queues, queue, actor);
 	}
 	runner->is_pulled = false;
+	runner->waker_cpu = NO_INDEX;
 	if (queue->current == NO_INDEX && queue->count == 1)
 		put_on(queues, queue, 0);
 	else

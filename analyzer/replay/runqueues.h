@@ -28,7 +28,8 @@ struct runner {
 	uint64_t last_ran_ns; /* waiting: left the CPU then */
 	uint64_t queued_ns;   /* waiting: since then, in this queue */
 	double weight;
-	uint32_t cpu; /* NO_INDEX = was on none yet */
+	uint32_t cpu;       /* NO_INDEX = was on none yet */
+	uint32_t waker_cpu; /* from which it was woken; NO_INDEX = by a timer */
 	bool is_queued;
 	bool is_pulled; /* goes to that CPU next, even if it is not idle */
 	bool is_asleep; /* in the queue all the same: it ran more than its share */
@@ -58,14 +59,15 @@ struct runqueues {
 	double speed;    /* of each CPU: below 1 when others use them too */
 	double slice_ns; /* run of an actor while others wait */
 	uint64_t now_ns;
-	uint64_t next_ns;   /* cached answer, 0 = look it up */
-	uint64_t period_ns; /* of the timer */
-	uint64_t tick_ns;   /* cached: the timer's next tick, if that is after now_ns */
-	bool has_weights;   /* of other than 1 */
-	bool keeps_hot;     /* no CPU takes an actor that has just been running on another one */
-	uint32_t running;   /* actors that are queued or on a CPU with something to run */
-	uint32_t counted;   /* number of the first actors, whose time in queues is added up */
-	uint64_t waited_ns; /* that sum */
+	uint64_t next_ns;    /* cached answer, 0 = look it up */
+	uint64_t period_ns;  /* of the timer */
+	uint64_t tick_ns;    /* cached: the timer's next tick, if that is after now_ns */
+	bool has_weights;    /* of other than 1 */
+	bool keeps_hot;      /* no CPU takes an actor that has just been running on another one */
+	uint32_t cache_cpus; /* CPUs of one cache, in a row; 0 = all share it */
+	uint32_t running;    /* actors that are queued or on a CPU with something to run */
+	uint32_t counted;    /* number of the first actors, whose time in queues is added up */
+	uint64_t waited_ns;  /* that sum */
 };
 
 /* How long an actor runs while others wait. */
@@ -109,6 +111,13 @@ void runqueues_enter(struct runqueues *, uint64_t now_ns, uint32_t actor, double
 
 /* An actor that is asleep is woken by another one, on whose CPU it is to queue. */
 void runqueues_pull(struct runqueues *, uint32_t actor, uint32_t waker);
+
+/* The actor is woken from its waker's CPU. */
+void runqueues_woken(struct runqueues *, uint32_t actor, uint32_t waker);
+
+/* Where an actor that wakes goes; the weight of all that are in a queue: for runqueues.c. */
+struct runqueue *runqueues_queue_for(struct runqueues *, const struct runner *);
+double runqueues_load_of(const struct runqueues *, const struct runqueue *);
 
 /* runqueues_happen() would let this actor on next, which has come to a CPU just now. */
 bool runqueues_is_first(const struct runqueues *, uint32_t actor);

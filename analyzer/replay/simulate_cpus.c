@@ -80,6 +80,7 @@ void simulate_cpus_reset(struct simulation *sim)
 		}
 		runqueues_reset(&cpus->queues, count, sim->machine->tick_ns);
 		cpus->queues.keeps_hot = sim->crossing.pulls;
+		cpus->queues.cache_cpus = sim->machine->cache_cpus;
 	}
 	for (uint32_t i = 0; sim->has_queues && i < script->actor_count; i++)
 		if (script->actors[i].weight != 1.0)
@@ -163,6 +164,13 @@ void simulate_cpus_pull(struct simulation *sim, uint32_t actor, uint32_t waker)
 	if (sim->users[actor].kernel == sim->users[waker].kernel)
 		runqueues_pull(&cpus_of(sim, actor)->queues, sim->users[actor].number,
 			       sim->users[waker].number);
+}
+
+void simulate_cpus_woken(struct simulation *sim, uint32_t actor, uint32_t waker)
+{
+	if (sim->has_queues && sim->users[actor].kernel == sim->users[waker].kernel)
+		runqueues_woken(&cpus_of(sim, actor)->queues, sim->users[actor].number,
+				sim->users[waker].number);
 }
 
 size_t simulate_cpus_running(const struct simulation *sim)

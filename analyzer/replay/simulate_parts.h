@@ -463,6 +463,7 @@ void simulate_cpus_ahead_begin(struct simulation *, struct run_ahead *, uint32_t
 /* On CPUs that all share: as crowd_run(). */
 bool simulate_cpus_run(struct simulation *, uint64_t *now_ns, uint64_t run_ns, uint64_t until_ns);
 void simulate_cpus_pull(struct simulation *, uint32_t actor, uint32_t waker);
+void simulate_cpus_woken(struct simulation *, uint32_t actor, uint32_t waker);
 /* How many actors and strangers are on CPUs or wait for one. */
 size_t simulate_cpus_running(const struct simulation *);
 double simulate_cpus_waited_ns(const struct simulation *);

@@ -100,6 +100,7 @@ static void note_waker(struct simulation *sim, uint32_t actor)
 		return;
 	if (sim->crossing.is_of_all)
 		sim->players[sim->acting].owed_ns += sim->crossing.run_ns;
+	simulate_cpus_woken(sim, actor, sim->acting);
 	if (sim->crossing.pulls && sim->has_queues && is_by_bytes)
 		simulate_cpus_pull(sim, actor, sim->acting);
 }

@@ -184,15 +184,16 @@ struct script {
 	struct shares shares;
 	struct actor *actors; /* one a thread */
 	size_t actor_count;
-	uint64_t recorded_tick_ns; /* of their scheduler; 0: not known */
-	double *kernel_cpus;       /* that its processes could use; infinite: not known */
-	size_t kernel_count;       /* one for each clock of the recording */
-	double recorded_cpus;      /* of all kernels together */
-	uint64_t cpu_ns;           /* that all threads used, by samples */
-	uint64_t queued_ns;        /* in run queues: left out of steps, made anew */
-	bool was_crowded;          /* more threads than CPUs: runs are what was spent on a CPU */
-	double idle_share;         /* part of the time in which a CPU was free */
-	struct others others;      /* CPU time of other programs */
+	uint64_t recorded_tick_ns;    /* of their scheduler; 0: not known */
+	uint32_t recorded_cache_cpus; /* CPUs of one cache; 0: all share it */
+	double *kernel_cpus;          /* that its processes could use; infinite: not known */
+	size_t kernel_count;          /* one for each clock of the recording */
+	double recorded_cpus;         /* of all kernels together */
+	uint64_t cpu_ns;              /* that all threads used, by samples */
+	uint64_t queued_ns;           /* in run queues: left out of steps, made anew */
+	bool was_crowded;             /* more threads than CPUs: runs are what was spent on a CPU */
+	double idle_share;            /* part of the time in which a CPU was free */
+	struct others others;         /* CPU time of other programs */
 	size_t lock_count;
 	uint32_t *lock_class;   /* by lock: of its holds, NO_INDEX = never held */
 	uint32_t *permits;      /* by semaphore: at the start */

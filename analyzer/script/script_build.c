@@ -348,6 +348,9 @@ static void cpus_find(struct script *script, const struct recording *rec,
 	for (uint32_t p = 0; p < rec->process_count && !script->recorded_tick_ns; p++)
 		if (is_tick(rec->processes[p].tick_ns))
 			script->recorded_tick_ns = rec->processes[p].tick_ns;
+	for (uint32_t p = 0; p < rec->process_count && !script->recorded_cache_cpus; p++)
+		if (rec->processes[p].cache_cpus < rec->processes[p].cpus)
+			script->recorded_cache_cpus = rec->processes[p].cache_cpus;
 	crowd_find(script, rec, startup_ns);
 }
 

@@ -27,6 +27,8 @@ START_TEST(the_header_says_who_it_is)
 	ck_assert_int_eq(number_of(process, "pid"), getpid());
 	ck_assert_int_eq(number_of(process, "ppid"), getppid());
 	ck_assert_int_eq(number_of(process, "cpus"), CPU_COUNT(&cpus));
+	if (access("/sys/devices/system/cpu/cpu0/topology", F_OK) == 0)
+		ck_assert_int_ge(number_of(process, "cache_cpus"), 1);
 	clock_getres(CLOCK_REALTIME_COARSE, &tick);
 	ck_assert_int_eq(number_of(process, "tick_ns"), tick.tv_nsec);
 	ck_assert_str_eq(word_of(process, "exe"), exe);
@@ -87,10 +89,30 @@ START_TEST(names_of_calls_come_first)
 }
 END_TEST
 
+static const struct {
+	const char *text;
+	uint32_t count;
+} lists[] = {
+	/* 0 */ { "0\n", 1 },
+	/* 1 */ { "0-3\n", 4 },
+	/* 2 */ { "0,8\n", 2 },
+	/* 3 */ { "0-7,64-71", 16 },
+	/* 4 */ { "", 0 },
+	/* 5: no list */ { "x", 0 },
+	/* 6: ends before it begins */ { "3-1", 0 },
+};
+
+START_TEST(lists_of_cpus_are_counted)
+{
+	ck_assert_uint_eq(identity_list_count(lists[_i].text), lists[_i].count);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(the_header_says_who_it_is);
 	TEST(the_start_is_field_22_whatever_the_name);
 	EACH(a_time_name_space_says_its_offset, offsets);
 	TEST(names_of_calls_come_first);
+	EACH(lists_of_cpus_are_counted, lists);
 }

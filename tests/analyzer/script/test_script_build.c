@@ -20,14 +20,17 @@ START_TEST(cpus_are_those_of_the_recording)
 		bool was_crowded;
 		double idle_share;
 		uint64_t recorded_tick_ns;
+		uint32_t shared, recorded_cache_cpus;
 	} rows[] = {
-		{ 1, 1, 1000000, 10, 1, true, 0, 1000000 },
-		{ 2, 1, 10000000, 1, 1, true, 0.9, 10000000 },
+		{ 1, 1, 1000000, 10, 1, true, 0, 1000000, 1, 0 },
+		{ 2, 1, 10000000, 1, 1, true, 0.9, 10000000, 0, 0 },
 		/* both were busy for half of the time */
-		{ 3, 2, 0, 10, 2, false, 0.75, 0 },
+		{ 3, 2, 0, 10, 2, false, 0.75, 0, 1, 1 },
 		/* ticks that no kernel has */
-		{ 4, 0, 1, 10, INFINITY, false, 1, 0 },
-		{ 5, 0, UINT64_MAX, 10, INFINITY, false, 1, 0 },
+		{ 4, 0, 1, 10, INFINITY, false, 1, 0, 0, 0 },
+		{ 5, 0, UINT64_MAX, 10, INFINITY, false, 1, 0, 0, 0 },
+		/* all of its CPUs share one cache */
+		{ 6, 2, 0, 10, 2, false, 0.75, 0, 8, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -46,6 +49,7 @@ START_TEST(cpus_are_those_of_the_recording)
 						     .thread = t };
 		}
 		sketch.rec.processes[0].cpus = rows[i].cpus;
+		sketch.rec.processes[0].cache_cpus = rows[i].shared;
 		sketch.rec.processes[0].tick_ns = rows[i].tick_ns;
 		sketch.rec.samples = samples;
 		sketch.rec.sample_count = 4;
@@ -54,6 +58,7 @@ START_TEST(cpus_are_those_of_the_recording)
 		ck_assert_msg(script.recorded_cpus == rows[i].recorded_cpus &&
 				      script.was_crowded == rows[i].was_crowded &&
 				      script.recorded_tick_ns == rows[i].recorded_tick_ns &&
+				      script.recorded_cache_cpus == rows[i].recorded_cache_cpus &&
 				      fabs(script.idle_share - rows[i].idle_share) < 1e-6,
 			      "row %d: %f CPUs", rows[i].row, script.recorded_cpus);
 		script_free(&script);
