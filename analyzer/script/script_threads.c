@@ -119,11 +119,29 @@ static uint32_t joined_by_elimination(const struct recording *rec, const struct 
 	return found;
 }
 
+/* A thread is joined once. A later join of it is of a new thread, to which libc gave the handle of
+ * the old one. That had not begun when the recorder looked whose handle it was. */
+static bool is_joined_before(const struct recording *rec, const struct rec_wait *wait)
+{
+	if (rec->ops[wait->target].end_ns > wait->start_ns ||
+	    wait->end_ns - wait->start_ns <= assume.ending)
+		return false;
+	for (size_t i = 0; i < rec->wait_count; i++) {
+		const struct rec_wait *other = &rec->waits[i];
+
+		if (other->reason == REASON_JOIN && other->target == wait->target &&
+		    !other->timed_out && other->end_ns <= wait->start_ns)
+			return true;
+	}
+	return false;
+}
+
 uint32_t script_joined_actor(const struct recording *rec, const struct rec_wait *wait)
 {
 	if (wait->timed_out)
 		return NO_INDEX;
-	if (wait->target == NO_INDEX)
+	if (wait->target == NO_INDEX ||
+	    (wait->reason == REASON_JOIN && is_joined_before(rec, wait)))
 		return wait->reason == REASON_JOIN ? joined_by_elimination(rec, wait) : NO_INDEX;
 	const struct rec_op *target = &rec->ops[wait->target];
 	uint32_t actor = NO_INDEX;

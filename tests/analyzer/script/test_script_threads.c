@@ -253,6 +253,45 @@ START_TEST(a_thread_that_no_link_starts_was_started_by_who_ran_last)
 }
 END_TEST
 
+/* The second thread got the first one's handle, and began late. The recorder took it for that. */
+START_TEST(a_thread_is_joined_once)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 20);
+	sketch_thread(&sketch, "first", 1, 4);
+	uint32_t first = sketch.rec.threads[1].op;
+	sketch_thread(&sketch, "second", 6, 10);
+	sketch_wait(&sketch, 0, REASON_JOIN, "T", 2, 4.5, first);
+	sketch_wait(&sketch, 0, REASON_JOIN, "T", 5, 10.5, first);
+	/* a thread that had ended is joined at once */
+	sketch_thread(&sketch, "third", 11, 12);
+	sketch_wait(&sketch, 0, REASON_JOIN, "T", 13, 13.25, sketch.rec.threads[3].op);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const struct {
+		uint32_t actor;
+		double latency_ms;
+	} joins[] = { { 1, 0.5 }, { 2, 0.5 }, { 3, 0.25 } };
+	size_t found = 0;
+	const struct step *step = &script.steps[script.actors[0].first_step];
+
+	for (; step->type != STEP_END; step++) {
+		if (step->type != STEP_JOIN)
+			continue;
+		ck_assert_uint_lt(found, 3);
+		ck_assert_uint_eq(step->arg, joins[found].actor);
+		ck_assert_double_eq_tol((double)step->ns / 1e6, joins[found].latency_ms, 1e-6);
+		found++;
+	}
+	ck_assert_uint_eq(found, 3);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(a_finished_program_ends_with_the_thread_that_ended_it);
@@ -262,4 +301,5 @@ SUITE()
 	TEST(a_child_goes_on_by_exec_at_once);
 	LOOP(a_living_server_has_its_children_work, 0, 2);
 	TEST(a_thread_that_no_link_starts_was_started_by_who_ran_last);
+	TEST(a_thread_is_joined_once);
 }
