@@ -62,11 +62,10 @@ void checks_own(struct check *check, const struct analysis *analysis)
 		return;
 	check->state = CHECK_PASSED;
 	check->value = fmin(100, checks_percent((double)sum.own_window_ns, whole_ns));
-	snprintf(
-		check->line, sizeof(check->line),
-		"recording took up to %.0f%% of the run, most of it in the figures as the program's "
-		"own time: record a longer run, or less (WCPROF_MIN_IO, WCPROF_HOLDS)",
-		check->value);
+	snprintf(check->line, sizeof(check->line),
+		 "recording took up to %.0f%% of the run, most of it in the figures as the "
+		 "program's own: record a longer run, or less (WCPROF_MIN_IO, WCPROF_HOLDS)",
+		 check->value);
 }
 
 /* How much was recorded, and at what cost, where a budget chose the time. */
