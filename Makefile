@@ -73,7 +73,7 @@ $(B)/%.o: %.S
 
 demo: ## finds a planted bottleneck in a bundled server
 	@scripts/demo
-check: ## every test: 20 to 25 minutes
+check: ## every test: 25 to 50 minutes
 	@scripts/check
 tidy: ## style, arrows between folders, tables that must agree
 	@scripts/tidy
