@@ -76,10 +76,16 @@ static void add_member(struct departed *departed, pid_t pid)
 
 void departed_begin(struct departed *departed, const struct target_list *found, bool has_children)
 {
+	size_t kept = 0;
+
 	*departed = (struct departed){ .has_children = has_children };
 	for (size_t i = 0; i < found->count; i++)
 		add_member(departed, found->targets[i].pid);
 	departed->before = remains_list(&departed->before_count, true);
+	for (size_t i = 0; i < departed->before_count; i++)
+		if (!procfs_lives(departed->before[i].pid, departed->before[i].start_ticks))
+			departed->before[kept++] = departed->before[i];
+	departed->before_count = kept;
 }
 
 bool departed_has(const struct departed *departed, pid_t pid)
@@ -90,12 +96,12 @@ bool departed_has(const struct departed *departed, pid_t pid)
 	return false;
 }
 
-/* It was left before the window, by a process that had a member's number. */
+/* Numbers are used again: a member's may have been another process's. */
 static bool was_left_before(const struct departed *departed, const struct remains_name *name)
 {
 	for (size_t i = 0; i < departed->before_count; i++)
 		if (strcmp(departed->before[i].path, name->path) == 0)
-			return !departed_has(departed, name->pid);
+			return true;
 	return false;
 }
 

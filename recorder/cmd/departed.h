@@ -19,7 +19,7 @@ struct departed {
 	size_t room;
 	size_t written;              /* arenas, by departed_write() */
 	bool has_children;           /* members' children are members */
-	struct remains_name *before; /* arenas that there were, of the dead and the living */
+	struct remains_name *before; /* arenas that others had left by then */
 	size_t before_count;
 };
 
