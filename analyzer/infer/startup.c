@@ -150,10 +150,9 @@ static struct image *list_images(const struct recording *rec)
 	return images;
 }
 
-uint64_t *startup_of_recorder(const struct recording *rec)
+uint64_t *startup_of_recorder(const struct recording *rec, const uint64_t *startup_ns)
 {
 	uint64_t *own_ns = memory_new(rec->thread_count, sizeof(*own_ns)), before_ns = 0;
-	uint64_t *run_ns = startup_find(rec);
 	struct image *images = list_images(rec);
 
 	for (size_t i = 0; i < rec->process_count; i++) {
@@ -164,10 +163,9 @@ uint64_t *startup_of_recorder(const struct recording *rec)
 		before_ns += rec->processes[images[i].process].own_start_ns;
 		if (thread == NO_INDEX)
 			continue;
-		own_ns[thread] = before_ns < run_ns[thread] ? before_ns : run_ns[thread];
+		own_ns[thread] = before_ns < startup_ns[thread] ? before_ns : startup_ns[thread];
 		before_ns = 0;
 	}
 	free(images);
-	free(run_ns);
 	return own_ns;
 }

@@ -16,8 +16,9 @@ uint64_t *startup_find(const struct recording *);
  */
 uint64_t *startup_queued_before(const struct recording *);
 
-/* By thread: the part of that CPU time that recording itself took to begin, as far as is known. Of
- * the first thread of an image, with images before that went on by exec at once. To be freed. */
-uint64_t *startup_of_recorder(const struct recording *);
+/* By thread: the part of that CPU time, which startup_find() has found, that recording itself took
+ * to begin, as far as is known. Of the first thread of an image, with images before that went on by
+ * exec at once. To be freed. */
+uint64_t *startup_of_recorder(const struct recording *, const uint64_t *startup_ns);
 
 #endif

@@ -416,7 +416,7 @@ void script_build(struct script *script, const struct recording *rec,
 	found_build(&found, script, rec, classes, &timeline, &releases);
 	found.startup_ns = startup_ns;
 	found.queued_before_ns = startup_queued_before(rec);
-	found.recorder_ns = startup_of_recorder(rec);
+	found.recorder_ns = startup_of_recorder(rec, startup_ns);
 	jobs_prepare(script);
 	struct compiler compiler = { .rec = rec,
 				     .classes = classes,

@@ -130,12 +130,14 @@ START_TEST(what_recording_took_to_begin_is_a_part)
 				       .sample_count = 5,
 				       .processes = images,
 				       .process_count = 5 };
-	uint64_t *own_ns = startup_of_recorder(&rec);
+	uint64_t *startup_ns = startup_find(&rec);
+	uint64_t *own_ns = startup_of_recorder(&rec, startup_ns);
 
 	for (size_t i = 0; i < 5; i++)
 		ck_assert_msg(own_ns[i] == own_ms[i] * MS, "row %zu: %llu", i,
 			      (unsigned long long)own_ns[i]);
 	free(own_ns);
+	free(startup_ns);
 }
 END_TEST
 
