@@ -37,7 +37,7 @@ START_TEST(a_call_takes_twice_as_long)
 END_TEST
 
 /* A sleep of microseconds takes longer than it was asked for: the next ops are not slept for, until
- * their extra time is as much. */
+ * their extra time is as much. The first op is long: a shorter one may be over before it blocks. */
 START_TEST(what_was_too_much_is_paid_back)
 {
 	const struct slow_thread *thread;
@@ -47,7 +47,7 @@ START_TEST(what_was_too_much_is_paid_back)
 
 	rule(SLOW_CALL, stack_number(1));
 	open_window(10);
-	sleep_from(stack_number(1), 1000);
+	sleep_from(stack_number(1), MS);
 	thread = slow.threads;
 	debt_ns = thread[0].sleep_debt_ns;
 	extra_ns = counts().extra_ns;
