@@ -7,8 +7,9 @@
  * loops after round times. So the time from an earlier call of the process to the loop's end must
  * be round. A round time was not over at the last call but one, and was at the last one. How likely
  * is that by chance? It is the turn's length over the distance of round times, for each call that
- * may be the begin. Threads that run one loop side by side must all be done at that time. Their
- * probabilities are multiplied.
+ * may be the begin. Threads that run one loop side by side must all be done at that time. Those
+ * that share out work end within a turn of each other in any case. So the chance is that of the
+ * shortest turn, and each further thread makes it half as large, not by its own turn's part.
  */
 #include "clockreads.h"
 
@@ -209,6 +210,7 @@ static struct span span_of(const struct search *search, size_t first, size_t end
 {
 	const struct recording *recording = search->recording;
 	struct span span = { .by_ns = UINT64_MAX, .chance = 1 };
+	double least = 1;
 	for (size_t i = first; i < end; i++) {
 		const struct read_place *place = &search->reads->places[i];
 		uint32_t from = begin == NO_INDEX ? place->first : begin;
@@ -222,8 +224,11 @@ static struct span span_of(const struct search *search, size_t first, size_t end
 		uint64_t after_ns = previous_ns - from_ns, by_ns = last_ns - from_ns + LATE_NS;
 		span.after_ns = after_ns > span.after_ns ? after_ns : span.after_ns;
 		span.by_ns = by_ns < span.by_ns ? by_ns : span.by_ns;
-		span.chance *= fmin(1, (double)(by_ns - after_ns) / (double)distance_ns(by_ns));
+		double chance = fmin(1, (double)(by_ns - after_ns) / (double)distance_ns(by_ns));
+		span.chance *= fmax(fmax(chance, least), assume.timed_together);
+		least = fmin(least, chance);
 	}
+	span.chance *= least;
 	if (span.by_ns != UINT64_MAX && span.after_ns < span.by_ns)
 		span.round_ns = round_within(span.after_ns, span.by_ns);
 	return span;

@@ -14,16 +14,19 @@ enum { THREADS = 3 };
 struct row {
 	double previous_ms[THREADS];
 	double last_ms[THREADS];
+	uint32_t others; /* calls of the main thread's before, from other places */
 	uint32_t loops;
 };
 
 static const struct row rows[] = {
 	/* 300 ms later all are done: each turn is long, but three are so by chance in 1 of 10 */
-	{ { 290, 300, 290 }, { 310, 320, 320 }, THREADS },
+	{ { 290, 300, 290 }, { 310, 320, 320 }, 0, THREADS },
+	/* as long, but one of two calls fits in 1 of 7 */
+	{ { 290, 300, 290 }, { 310, 320, 320 }, 1, 0 },
 	/* one was done before that */
-	{ { 290, 300, 270 }, { 310, 320, 305 }, 0 },
+	{ { 290, 300, 270 }, { 310, 320, 305 }, 0, 0 },
 	/* one went on after it */
-	{ { 290, 308, 280 }, { 310, 330, 330 }, 0 },
+	{ { 290, 308, 280 }, { 310, 330, 330 }, 0, 0 },
 };
 
 static void asks(struct sketch *sketch, uint32_t thread, uint32_t stack, double at_ms,
@@ -41,6 +44,8 @@ START_TEST(threads_end_by_one_clock)
 	sketch_begin(&sketch);
 	sketch_thread(&sketch, "main", 0, 400);
 	asks(&sketch, 0, 2, 7, 1);
+	for (uint32_t i = 0; i < row->others; i++)
+		asks(&sketch, 0, 3 + i, 5.5, 1);
 	for (uint32_t i = 0; i < THREADS; i++) {
 		uint32_t thread = sketch_thread(&sketch, "worker", 0, row->last_ms[i] + 0.1);
 		double turn_ms = row->last_ms[i] - row->previous_ms[i];
@@ -52,7 +57,7 @@ START_TEST(threads_end_by_one_clock)
 	}
 	sketch_end(&sketch);
 	clock_reads_build(&reads, &sketch.rec, &sketch.classes);
-	ck_assert_uint_eq(reads.place_count, THREADS + 1);
+	ck_assert_uint_eq(reads.place_count, THREADS + 1 + row->others);
 	ck_assert_uint_eq(reads.loop_count, row->loops);
 	for (uint32_t i = 0; i < row->loops; i++) {
 		ck_assert_uint_eq(reads.loops[i].length_ns, 300000000);
