@@ -162,7 +162,7 @@ static void join_begin(struct join_wait *wait, pthread_t thread, enum call call,
 /*
  * Also when a cancellation unwinds through the join. A thread that had not begun before we looked
  * has by now. Its address may belong to a new thread already, so the identity known before comes
- * first.
+ * first. It is forgotten, as that new thread may be joined before it has begun.
  */
 static void join_end(struct join_wait *wait)
 {
@@ -170,6 +170,8 @@ static void join_end(struct join_wait *wait)
 	if (!self)
 		return;
 	uint64_t target = wait->target ? wait->target : watch_thread_op(wait->thread);
+	if (wait->is_joined)
+		watch_forget_thread(wait->thread, target);
 	wait_end(self, wait->handle, wait->is_joined ? target : 0,
 		 wait->is_timed_out ? RECORD_TIMED_OUT : 0);
 	self_leave(self);

@@ -3,8 +3,8 @@
  * Watched addresses: a hash table of struct watch in the arena. See watch.h.
  *
  * Open addressing, WATCHES_MAX entries, at most PROBES_MAX steps. Reading takes no lock: the key
- * `address` is stored last, with release order. Before the table a filter of WATCH_FILTER_BITS bits
- * answers for addresses that were never watched, in one load.
+ * `address` is stored last, with release order. A filter answers first, in one load, for addresses
+ * that were never watched.
  *
  * `watch_lock` keeps two threads from making two entries of one object. It is held for a few
  * hundred nanoseconds. A thread that does not get it soon goes without (counted). The entry of a
@@ -324,20 +324,6 @@ struct watch *watch_get(struct self *self, const void *address, enum watch_type 
 	if (!watch)
 		self_count(self, COUNTER_dropped_watches);
 	return watch;
-}
-
-/* The first thread's would be the first entry of many a process, and cost it the table's memory;
- * hardly any program joins that thread. */
-void watch_publish_thread(struct self *self, const void *thread)
-{
-	struct watch *watch;
-
-	if (load_relaxed(&self->slot->tid) == recorder_arena->pid)
-		return;
-	watch = watch_get(self, thread, WATCH_THREAD);
-	/* Pairs with watch_child_op() and the drainer's look at joins. */
-	if (watch)
-		store_release(&watch->holder_op, load_relaxed(&self->slot->op));
 }
 
 static bool is_lock(const struct watch *watch)

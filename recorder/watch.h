@@ -86,6 +86,8 @@ static inline uint64_t watch_thread_op(const void *thread)
 struct watch *watch_get(struct self *, const void *address, enum watch_type) HIDDEN;
 /* Joins of this thread, which libc knows by that number, find its op. */
 void watch_publish_thread(struct self *, const void *thread) HIDDEN;
+/* The thread with that op was joined: libc gives its number to another one. */
+void watch_forget_thread(const void *thread, uint64_t op) HIDDEN;
 /* The object was destroyed or initialised anew: what comes is another object. */
 void watch_forget(const void *address) HIDDEN;
 /* The lock may be another process's too: where it lies is looked up soon, on the control thread. */

@@ -240,6 +240,22 @@ START_TEST(a_thread_is_found_by_its_number)
 }
 END_TEST
 
+/* libc gives the number of a thread that was joined to the next one, which may begin late. */
+START_TEST(a_joined_threads_number_is_nobodys)
+{
+	pthread_t thread;
+	uint64_t op = 0;
+
+	pthread_create(&thread, NULL, be_joined, &op);
+	pthread_join(thread, NULL);
+	/* The join of an earlier thread ends, where this one has begun. */
+	watch_forget_thread(&op, op + 1);
+	ck_assert_uint_eq(watch_thread_op(&op), op);
+	watch_forget_thread(&op, op);
+	ck_assert_uint_eq(watch_thread_op(&op), 0);
+}
+END_TEST
+
 SUITE()
 {
 	FIXTURE(setup, teardown);
@@ -254,4 +270,5 @@ SUITE()
 	TEST(a_claimed_place_hides_nothing);
 	TEST(no_threads_entry_is_lost_to_another);
 	TEST(a_thread_is_found_by_its_number);
+	TEST(a_joined_threads_number_is_nobodys);
 }
