@@ -271,8 +271,12 @@ char *served_sentence(const struct analysis *analysis, const struct served *serv
 	emit_format_duration(p99, served->recorded.ns[REQUEST_P99]);
 	several_find(&several, analysis);
 	emit_format_duration(took, facts_recorded_ns(analysis));
-	fprintf(file, "%zu %s in %s, %.0f per second: p50 %s, p99 %s.", served->count,
-		several_noun(&several), took, served->per_second, p50, p99);
+	fprintf(file, "%zu %s in %s, %.0f per second: p50 %s", served->count,
+		several_noun(&several), took, served->per_second, p50);
+	/* Few requests have no p99. */
+	if (!isnan(served->recorded.ns[REQUEST_P99]))
+		fprintf(file, ", p99 %s", p99);
+	fputc('.', file);
 	several_say(&several, file);
 	if (!analysis->checks.is_withheld) {
 		say_p99(file, analysis, served);

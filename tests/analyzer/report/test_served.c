@@ -4,6 +4,7 @@
  */
 #include "report/served.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -232,6 +233,21 @@ START_TEST(rates_and_gains_are_of_the_time_without_pauses)
 }
 END_TEST
 
+START_TEST(few_requests_have_no_p99)
+{
+	static const char said[] = "1000 requests in 1.00 s, 1000 per second: p50 51.0 ms. ";
+	struct sample sample;
+	struct served served;
+	sample_make(&sample);
+	ck_assert(served_find(&sample.analysis, &served));
+	served.recorded.ns[REQUEST_P99] = NAN;
+	char *sentence = served_sentence(&sample.analysis, &served);
+	ck_assert_msg(strncmp(sentence, said, strlen(said)) == 0, "%s", sentence);
+	free(sentence);
+	served_free(&served);
+}
+END_TEST
+
 static const struct {
 	double p99_ms[ROWS - 1], saved_ms[ROWS - 1];
 	size_t top; /* 0: not asked for */
@@ -317,6 +333,7 @@ SUITE()
 	LOOP(a_batch_program_is_no_server, 0, 5);
 	TEST(a_program_that_marks_requests_is_one);
 	TEST(rates_and_gains_are_of_the_time_without_pauses);
+	TEST(few_requests_have_no_p99);
 	EACH(the_answer_is_a_sentence_of_requests, rows);
 	EACH(each_list_has_its_own_best, lists);
 }
