@@ -29,6 +29,7 @@ struct cond_wait {
 	bool is_signalled;
 	bool is_inherited; /* the mutex, from one that died */
 	bool is_timed_out;
+	struct timespec until; /* if it was to time out */
 };
 
 /* The hold ends here: the sleep that follows costs more than its record. */
@@ -125,7 +126,10 @@ static void cond_wait_end(struct cond_wait *wait)
 	struct self *self = hook_enter();
 	if (!self)
 		return;
-	wait_end(self, wait->handle, target, wait->is_timed_out ? RECORD_TIMED_OUT : 0);
+	if (wait->is_timed_out)
+		wait_end_late(self, wait->handle, &wait->until);
+	else
+		wait_end(self, wait->handle, target, 0);
 	if (wait->mutex && mutex_is_outermost(wait->lock)) {
 		hold_begin(self, wait->mutex, wait->stack, wait->caller.frame);
 		hold_relocked(wait->mutex, relock_ticks(wait));
@@ -173,6 +177,7 @@ int hook_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 {
 	COND_WAIT wait;
 	cond_wait_begin(&wait, cond, mutex, CALL_pthread_cond_timedwait, CALLER);
+	wait.until = *until;
 	return finished(&wait, real.pthread_cond_timedwait(cond, mutex, until));
 }
 
@@ -181,6 +186,7 @@ int hook_pthread_cond_timedwait_old(pthread_cond_t *cond, pthread_mutex_t *mutex
 {
 	COND_WAIT wait;
 	cond_wait_begin(&wait, cond, mutex, CALL_pthread_cond_timedwait_old, CALLER);
+	wait.until = *until;
 	return finished(&wait, real.pthread_cond_timedwait_old(cond, mutex, until));
 }
 
@@ -189,6 +195,7 @@ int hook_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, cl
 {
 	COND_WAIT wait;
 	cond_wait_begin(&wait, cond, mutex, CALL_pthread_cond_clockwait, CALLER);
+	wait.until = *until;
 	return finished(&wait, real.pthread_cond_clockwait(cond, mutex, clock, until));
 }
 
@@ -203,6 +210,7 @@ int hook_cnd_timedwait(cnd_t *cond, mtx_t *mutex, const struct timespec *until)
 {
 	COND_WAIT wait;
 	cond_wait_begin(&wait, cond, (const pthread_mutex_t *)mutex, CALL_cnd_timedwait, CALLER);
+	wait.until = *until;
 	return finished_c11(&wait, real.cnd_timedwait(cond, mutex, until));
 }
 

@@ -19,6 +19,8 @@ struct sem_wait_state {
 	struct watch *watch;
 	uint64_t handle;
 	int result;
+	bool is_timed;
+	struct timespec until; /* if it is */
 };
 
 /* Where libc notes it; named ones are shared too. */
@@ -97,7 +99,10 @@ static void sem_wait_end(struct sem_wait_state *wait)
 	struct self *self = wait->handle ? hook_enter() : NULL;
 	if (!self)
 		return;
-	wait_end(self, wait->handle, target, has_permit ? 0 : RECORD_TIMED_OUT);
+	if (has_permit || !wait->is_timed)
+		wait_end(self, wait->handle, target, has_permit ? 0 : RECORD_TIMED_OUT);
+	else
+		wait_end_late(self, wait->handle, &wait->until);
 	self_leave(self);
 }
 
@@ -134,6 +139,8 @@ int hook_sem_timedwait(sem_t *sem, const struct timespec *until)
 {
 	SEM_WAIT wait;
 	sem_wait_begin(&wait, sem, CALL_sem_timedwait, CALLER);
+	wait.is_timed = true;
+	wait.until = *until;
 	return finished(&wait, real.sem_timedwait(sem, until));
 }
 
@@ -141,6 +148,8 @@ int hook_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until
 {
 	SEM_WAIT wait;
 	sem_wait_begin(&wait, sem, CALL_sem_clockwait, CALLER);
+	wait.is_timed = true;
+	wait.until = *until;
 	return finished(&wait, real.sem_clockwait(sem, clock, until));
 }
 

@@ -244,13 +244,25 @@ static void put_op(const struct dump *dump, struct text *text, const struct reco
 	text_put_literal(text, "}\n");
 }
 
+/* How long the wait was to last, where that is known. */
+static void put_asked(const struct dump *dump, struct text *text, const struct record *record)
+{
+	uint64_t length_ns = dump_ns(dump, record->end) - dump_ns(dump, record->start);
+
+	if (record->id > 0 && record->id < length_ns)
+		PUT_U64(text, REQUESTED, length_ns - record->id);
+}
+
 static void put_wait(const struct dump *dump, struct text *text, const struct record *record)
 {
 	PUT_LINE(text, WAIT);
 	PUT_KEY(text, REASON);
 	put_word(text, reason_words, COUNT_OF(reason_words), record->what);
 	PUT_NONZERO(text, PARENT, record->parent);
-	PUT_NONZERO(text, TARGET, record->id);
+	if (record->flags & RECORD_TIMED_OUT)
+		put_asked(dump, text, record);
+	else
+		PUT_NONZERO(text, TARGET, record->id);
 	PUT_NONZERO(text, CLASS, record->name);
 	PUT_NONZERO(text, IDENT, record->ident);
 	PUT_NONZERO(text, ADDRESS, record->value);

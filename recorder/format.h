@@ -19,7 +19,7 @@
 #include "deployed.h"
 #include "tallies.h"
 
-enum { FORMAT_VERSION = 36 };
+enum { FORMAT_VERSION = 37 };
 /* From this one on struct arena_head is what it is. */
 enum { FORMAT_HEAD_VERSION = 12 };
 
@@ -86,7 +86,7 @@ enum record_type {
  * the thread was, and `name` the index of the thread. `count` is the number of the processor that
  * it was on. `id` is how long the thread has waited for a CPU in its life: nanoseconds, as of the
  * last 50 ms; 0 = not known. Start and end are the same. Of a context: `id` and `parent` are halves
- * of a trace's id, `value` is a span's.
+ * of a trace's id, `value` is a span's. Of a wait that timed out, `id` is how late: nanoseconds.
  */
 struct record {
 	uint64_t start;

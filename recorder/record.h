@@ -99,6 +99,8 @@ void wait_held_by(struct self *, uint64_t wait, uint32_t tid) HIDDEN;
 /* Of a wait whose object is known only now. */
 void wait_set_address(struct self *, uint64_t wait, uint64_t address) HIDDEN;
 void wait_end(struct self *, uint64_t wait, uint64_t target_op, uint8_t flags) HIDDEN;
+/* It ended by its timeout, which was due then: on CLOCK_MONOTONIC, or on CLOCK_REALTIME. */
+void wait_end_late(struct self *, uint64_t wait, const struct timespec *until) HIDDEN;
 /* The same, but without a record when it lasted less than OP_BRIEF_NS: nobody was waited for. */
 void wait_end_brief(struct self *, uint64_t wait, uint64_t target_op, uint8_t flags) HIDDEN;
 /* Nothing had to be waited for: a wait of no length, whose stack does not matter. */

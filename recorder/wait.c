@@ -116,6 +116,23 @@ void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flag
 	mark_if_due(self, now);
 }
 
+/* A point of CLOCK_REALTIME is decades ahead of the other clock. */
+static uint64_t late_ns(const struct timespec *until)
+{
+	uint64_t until_ns =
+		(uint64_t)until->tv_sec * UINT64_C(1000000000) + (uint64_t)until->tv_nsec;
+	uint64_t now_ns = clock_mono_ns();
+
+	if (until_ns > now_ns)
+		now_ns = recorder_clock_ns(CLOCK_REALTIME);
+	return now_ns > until_ns ? now_ns - until_ns : 0;
+}
+
+void wait_end_late(struct self *self, uint64_t wait, const struct timespec *until)
+{
+	wait_end(self, wait, late_ns(until), RECORD_TIMED_OUT);
+}
+
 void wait_end_brief(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flags)
 {
 	const struct open_entry *entry = entry_find(self, wait);

@@ -7,6 +7,9 @@
  * own process comes first. The thread that let a shared lock go is found by the ends of its
  * holds in all processes.
  *
+ * A lock is watched from the first time on that somebody waits for it. The hold that is under way
+ * begins then in the recording. If its thread was in a wait, it had begun before that.
+ *
  * One thread.
  */
 #include "holders.h"
@@ -115,6 +118,57 @@ static void find_targets(struct recording *rec)
 	releases_free(&releases);
 }
 
+/* --- holds that were under way --- */
+
+static int compare_waits(const void *left, const void *right, void *waits)
+{
+	const struct rec_wait *a = (const struct rec_wait *)waits + *(const uint32_t *)left;
+	const struct rec_wait *b = (const struct rec_wait *)waits + *(const uint32_t *)right;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+/* The last wait that the thread began before that time; NULL = none. */
+static const struct rec_wait *wait_before(const struct recording *rec, const uint32_t *order,
+					  uint32_t thread, uint64_t at_ns)
+{
+	size_t low = 0, high = rec->wait_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct rec_wait *wait = &rec->waits[order[middle]];
+
+		if (wait->thread < thread || (wait->thread == thread && wait->start_ns < at_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 && rec->waits[order[low - 1]].thread == thread ? &rec->waits[order[low - 1]]
+								      : NULL;
+}
+
+static void begin_before_waits(struct recording *rec)
+{
+	uint32_t *order = memory_new(rec->wait_count, sizeof(*order));
+
+	for (uint32_t i = 0; i < rec->wait_count; i++)
+		order[i] = i;
+	qsort_r(order, rec->wait_count, sizeof(*order), compare_waits, rec->waits);
+	for (size_t i = 0; i < rec->op_count; i++) {
+		struct rec_op *hold = &rec->ops[i];
+
+		if (hold->kind != KIND_HOLD || hold->thread == NO_INDEX || rec->extras[i].seq != 1)
+			continue;
+		const struct rec_wait *wait = wait_before(rec, order, hold->thread, hold->start_ns);
+
+		if (wait && wait->end_ns > hold->start_ns)
+			hold->start_ns = wait->start_ns;
+	}
+	free(order);
+}
+
 void holders_find(struct recording *rec)
 {
 	bool has_holders = false, lacks_targets = false;
@@ -123,6 +177,8 @@ void holders_find(struct recording *rec)
 		has_holders |= rec->waits[i].holder_tid != 0;
 		lacks_targets |= lacks_target(&rec->waits[i]);
 	}
+	if (rec->wait_count)
+		begin_before_waits(rec);
 	if (has_holders)
 		find_holders(rec);
 	if (lacks_targets)

@@ -362,7 +362,8 @@ static void op_of_wait(struct recording *recording, uint32_t op, const struct re
 					      .work = WORK_EXTERNAL,
 					      .outcome = OUTCOME_OK,
 					      .thread = wait->thread };
-	recording->extras[op] = (struct rec_op_extra){ .stack = wait->stack, .fd = -1 };
+	recording->extras[op] =
+		(struct rec_op_extra){ .amount = wait->asked_ns, .stack = wait->stack, .fd = -1 };
 }
 
 static int compare_waits(const void *left, const void *right)

@@ -20,8 +20,8 @@
  * of these signals would never be given.
  *
  * A signal from a place used once, after which nobody begins to wait, is a gate: it opens the
- * condition for good ("closed"). A site that signals before it waits (a request, then its answer)
- * takes where it waits, not where it locks.
+ * condition for good ("closed"). The section that gives it takes behind it. A site that signals
+ * before it waits (a request, then its answer) takes where it waits, not where it locks.
  *
  * One thread.
  */
@@ -350,6 +350,14 @@ static void agree_per_mutex(struct monitors *monitors)
 	free(is_unruly);
 }
 
+/* It does not wait, and gives the signal that opens the condition for good: a token that it finds
+ * is its own. */
+static bool is_opener(const struct section *section, const struct condition *condition)
+{
+	return section->first_wait == NO_INDEX && section->first_signal_ns <= condition->gate_ns &&
+	       section->start_ns <= condition->gate_ns && section->end_ns >= condition->gate_ns;
+}
+
 static void mark_section(struct section *section, const struct monitors *monitors,
 			 const struct study *studies, const struct buckets *conditions,
 			 const struct set late[SITE_KINDS])
@@ -372,7 +380,8 @@ static void mark_section(struct section *section, const struct monitors *monitor
 	if (section->take != NO_INDEX) {
 		uint32_t depth = studies[section->take].depth;
 
-		section->takes_late = set_has(&late[depth], section->site[depth]);
+		section->takes_late = set_has(&late[depth], section->site[depth]) ||
+				      is_opener(section, &monitors->conditions[section->take]);
 	}
 }
 

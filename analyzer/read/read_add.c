@@ -345,6 +345,7 @@ bool event_add_wait(struct reading *reading, const struct event *event)
 		.reason = (uint16_t)event->reason,
 		.open = event->is_open,
 		.timed_out = event->number[FIELD_TIMED_OUT] != 0,
+		.asked_ns = event->number[FIELD_REQUESTED],
 		.owner_died = event->number[FIELD_OWNER_DIED] != 0,
 		.holder = NO_INDEX,
 		.holder_tid = event->number[FIELD_HOLDER] <= INT32_MAX

@@ -83,11 +83,12 @@ struct rec_op_extra {
 struct rec_wait {
 	uint64_t start_ns;
 	uint64_t end_ns;
-	uint32_t waiter; /* op index, NO_INDEX = orphan */
-	uint32_t target; /* op index, NO_INDEX = unknown */
-	uint32_t ident;  /* string id */
-	uint16_t reason; /* word id */
-	bool open;       /* had not ended when the dump was taken */
+	uint64_t asked_ns; /* it was to time out after so long, and did; 0 = not known */
+	uint32_t waiter;   /* op index, NO_INDEX = orphan */
+	uint32_t target;   /* op index, NO_INDEX = unknown */
+	uint32_t ident;    /* string id */
+	uint16_t reason;   /* word id */
+	bool open;         /* had not ended when the dump was taken */
 	bool timed_out;
 	bool owner_died; /* it ended because the thread that held the lock did */
 	uint32_t thread;

@@ -310,6 +310,23 @@ static inline void run_case(const struct target_case *row, struct dumps *dumps)
 	}
 }
 
+/* Of waits that were to last for at most so long, and did: their number. */
+static inline int timeouts_within(const struct dumps *dumps, const char *reason, json_int_t most_ns)
+{
+	int count = 0;
+	for (int i = 0; i < dumps->count; i++)
+		for (size_t j = 1; j < json_array_size(dumps->lines[i]); j++) {
+			json_t *event = json_array_get(dumps->lines[i], j);
+			json_t *asked = json_object_get(event, "rq");
+			if (strcmp(word_of(event, "rs"), reason) != 0 || !asked)
+				continue;
+			ck_assert(json_object_get(event, "to"));
+			ck_assert_int_le(json_integer_value(asked), most_ns);
+			count++;
+		}
+	return count;
+}
+
 /* The suite of a test program whose cases are a table called `cases`. */
 #define TARGET_SUITE()                        \
 	START_TEST(test_case)                 \

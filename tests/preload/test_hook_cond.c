@@ -46,4 +46,18 @@ static const struct target_case cases[] = {
 	    { "link", "wake", "cond conditions+0x", 2, 2 } } },
 };
 
-TARGET_SUITE()
+START_TEST(test_case)
+{
+	struct dumps dumps;
+	run_case(&cases[_i], &dumps);
+	int count = timeouts_within(&dumps, "cond", 20000000);
+	if (strcmp(cases[_i].scenario, "timed") == 0)
+		ck_assert_int_gt(count, 0);
+	free_dumps(&dumps);
+}
+END_TEST
+
+SUITE()
+{
+	EACH(test_case, cases);
+}

@@ -20,4 +20,18 @@ static const struct target_case cases[] = {
 	/* 2 */ { "semaphores", "cancelled", { { "wait", "sem", "sem_wait", 1, 1 } } },
 };
 
-TARGET_SUITE()
+START_TEST(test_case)
+{
+	struct dumps dumps;
+	run_case(&cases[_i], &dumps);
+	int count = timeouts_within(&dumps, "sem", 20000000);
+	if (strcmp(cases[_i].scenario, "forms") == 0)
+		ck_assert_int_gt(count, 0);
+	free_dumps(&dumps);
+}
+END_TEST
+
+SUITE()
+{
+	EACH(test_case, cases);
+}

@@ -105,6 +105,18 @@ START_TEST(keys_go_by_the_kind)
 		    .flags = RECORD_PEEKED },
 		  "rb",
 		  44 },
+		/* 20: it timed out 5 ns after it was to */
+		{ { .type = RECORD_WAIT, .flags = RECORD_TIMED_OUT, .end = 30, .id = 5 },
+		  "rq",
+		  25 },
+		/* 21 */
+		{ { .type = RECORD_WAIT, .flags = RECORD_TIMED_OUT, .end = 30, .id = 5 }, "t", 0 },
+		/* 22: that was before it began */
+		{ { .type = RECORD_WAIT, .flags = RECORD_TIMED_OUT, .end = 30, .id = 30 },
+		  "rq",
+		  0 },
+		/* 23: not known */
+		{ { .type = RECORD_WAIT, .flags = RECORD_TIMED_OUT, .end = 30 }, "rq", 0 },
 	};
 	json_t *line = put(eventtext_put, &rows[_i].record);
 

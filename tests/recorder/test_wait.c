@@ -8,6 +8,7 @@
 #include "switch.h"
 
 #include <pthread.h>
+#include <time.h>
 
 START_TEST(a_wait_is_of_the_current_op)
 {
@@ -17,13 +18,63 @@ START_TEST(a_wait_is_of_the_current_op)
 
 	ck_assert_uint_ne(wait, 0);
 	ck_assert_uint_eq(op_current(self), op);
-	wait_end(self, wait, 77, RECORD_TIMED_OUT);
+	wait_end(self, wait, 77, 0);
 	event = event_of(recording_dump(true), "rs", "mutex");
 	ck_assert_uint_eq((uint64_t)number_of(event, "p"), op);
 	ck_assert_int_eq(number_of(event, "t"), 77);
-	ck_assert_int_eq(number_of(event, "to"), 1);
 	ck_assert_int_eq(number_of(event, "i"), 1);
 	ck_assert_uint_eq((uint64_t)number_of(event, "a"), (uint64_t)(uintptr_t)&stack);
+}
+END_TEST
+
+/* It was due when it had lasted for a millisecond; or before it began. */
+static const struct {
+	clockid_t clock;
+	bool is_past;
+} timeouts[] = {
+	/* 0 */ { CLOCK_MONOTONIC, false },
+	/* 1 */ { CLOCK_REALTIME, false },
+	/* 2 */ { CLOCK_MONOTONIC, true },
+	/* 3 */ { CLOCK_REALTIME, true },
+};
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+START_TEST(one_that_timed_out_says_what_was_asked)
+{
+	clockid_t clock = timeouts[_i].clock;
+	struct timespec until;
+	json_t *event;
+
+	clock_gettime(clock, &until);
+	uint64_t before_ns = now_ns(clock);
+	uint64_t wait = wait_begin(self, REASON_COND, CALL_LOCK, &stack, 1, 0, FRAME(500));
+
+	if (!timeouts[_i].is_past) {
+		uint64_t begun_ns = now_ns(clock);
+
+		do
+			clock_gettime(clock, &until);
+		while (now_ns(clock) < begun_ns + 1000000);
+	}
+	uint64_t asked_most_ns = now_ns(clock) - before_ns;
+
+	wait_end_late(self, wait, &until);
+	event = event_of(recording_dump(true), "rs", "cond");
+	ck_assert_int_eq(number_of(event, "to"), 1);
+	ck_assert_int_eq(number_of(event, "t"), 0);
+	if (timeouts[_i].is_past) {
+		ck_assert_int_eq(number_of(event, "rq"), 0);
+		return;
+	}
+	ck_assert_int_ge(number_of(event, "rq"), 900000);
+	ck_assert_uint_le((uint64_t)number_of(event, "rq"), asked_most_ns + asked_most_ns / 500);
 }
 END_TEST
 
@@ -103,6 +154,7 @@ SUITE()
 {
 	FIXTURE(setup, teardown);
 	TEST(a_wait_is_of_the_current_op);
+	EACH(one_that_timed_out_says_what_was_asked, timeouts);
 	TEST(a_short_one_may_be_left_out);
 	TEST(a_wait_that_never_began_is_counted);
 	TEST(a_wait_may_have_begun_before_the_recording);

@@ -84,10 +84,33 @@ START_TEST(who_let_go_is_found_in_the_other_process)
 }
 END_TEST
 
+/* The lock is watched since 25, while its holder waits for something else. */
+START_TEST(a_hold_that_was_under_way_began_before_the_wait)
+{
+	uint32_t first = sketch_hold(&sketch, 0, "L", 1, 25, 40);
+	uint32_t second = sketch_hold(&sketch, 0, "L", 1, 45, 50);
+	uint32_t outside = sketch_hold(&sketch, 0, "N", 1, 70, 75);
+	uint32_t of_another = sketch_hold(&sketch, 3, "P", 1, 25, 40);
+
+	sketch.rec.extras[first].seq = sketch.rec.extras[outside].seq = 1;
+	sketch.rec.extras[of_another].seq = 1;
+	sketch.rec.extras[second].seq = 2;
+	sketch_wait(&sketch, 0, REASON_COND, "C", 42, 48, NO_INDEX);
+	sketch_wait(&sketch, 0, REASON_COND, "C", 20, 30, NO_INDEX);
+	sketch_wait(&sketch, 0, REASON_COND, "C", 60, 65, NO_INDEX);
+	holders_find(&sketch.rec);
+	ck_assert_uint_eq(sketch.rec.ops[first].start_ns, 20 * SKETCH_MS);
+	ck_assert_uint_eq(sketch.rec.ops[second].start_ns, 45 * SKETCH_MS);
+	ck_assert_uint_eq(sketch.rec.ops[outside].start_ns, 70 * SKETCH_MS);
+	ck_assert_uint_eq(sketch.rec.ops[of_another].start_ns, 25 * SKETCH_MS);
+}
+END_TEST
+
 SUITE()
 {
 	FIXTURE(setup, teardown);
 	TEST(the_holder_lived_when_the_wait_began);
 	TEST(of_two_the_one_of_the_same_process);
 	TEST(who_let_go_is_found_in_the_other_process);
+	TEST(a_hold_that_was_under_way_began_before_the_wait);
 }

@@ -183,12 +183,13 @@ START_TEST(a_sleep_ends_when_the_mutex_is_had_again)
 	sketch_thread(&sketch, "main", 0, 30);
 	sketch_hold(&sketch, 0, "M", 1, 0, 10);
 	sketch_hold(&sketch, 0, "M", 1, 19, 30);
-	add_wait(&sketch, REASON_COND, 10, 20, true);
+	sketch.rec.waits[add_wait(&sketch, REASON_COND, 10, 20, true)].asked_ns = 8 * SKETCH_MS;
 	timers_find(&sketch.rec);
 	ck_assert_uint_eq(sketch.rec.wait_count, 0);
 	const struct rec_op *sleep = &sketch.rec.ops[sketch.rec.op_count - 1];
 	ck_assert_int_eq(sleep->kind, KIND_SLEEP);
 	ck_assert_uint_eq(sleep->end_ns, 19 * SKETCH_MS);
+	ck_assert_uint_eq(sketch.rec.extras[sketch.rec.op_count - 1].amount, 8 * SKETCH_MS);
 	sketch_end(&sketch);
 	replayed_expect(&sketch, 1, "wait", 0, 21);
 	sketch_free(&sketch);

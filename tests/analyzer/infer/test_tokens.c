@@ -81,6 +81,33 @@ START_TEST(a_wait_that_nothing_ends_takes_nothing)
 }
 END_TEST
 
+/* One starts the other, and waits until it runs. Both lock by the same function, at one site. */
+START_TEST(who_opens_a_condition_takes_behind_its_signal)
+{
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "starter", 0, 100);
+	sketch_thread(sketch, "started", 5, 100);
+	sketch_hold(sketch, 0, "M", 1, 4, 6);
+	sketch_wait(sketch, 0, REASON_COND, "C", 6, 10.2, NO_INDEX);
+	sketch_hold(sketch, 0, "M", 1, 10.2, 10.3);
+	sketch_hold(sketch, 1, "M", 1, 10, 10.1);
+	sketch_link(sketch, 1, LINK_WAKE, "C", 10.05, 1, NO_INDEX);
+	sketch_hold(sketch, 0, "M", 1, 20, 21);
+	monitored_build(&monitored);
+	const struct section *sections = monitored.monitors.sections;
+
+	ck_assert_uint_eq(monitored.monitors.section_count, 3);
+	/* before the signal, and after it */
+	ck_assert(sections[0].take == 0 && !sections[0].takes_late);
+	ck_assert(sections[1].take == 0 && !sections[1].takes_late);
+	ck_assert(sections[2].take == 0 && sections[2].takes_late);
+	monitored_free(&monitored);
+}
+END_TEST
+
 START_TEST(one_computes_for_all)
 {
 	struct monitored monitored;
@@ -193,6 +220,7 @@ SUITE()
 	TEST(a_signal_for_each_item);
 	TEST(a_signal_only_when_it_was_empty);
 	TEST(a_wait_that_nothing_ends_takes_nothing);
+	TEST(who_opens_a_condition_takes_behind_its_signal);
 	TEST(one_computes_for_all);
 	TEST(copies_of_a_call_are_one_site);
 	TEST(a_take_of_all_there_is);

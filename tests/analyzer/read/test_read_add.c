@@ -83,6 +83,20 @@ START_TEST(all_of_a_sleep)
 }
 END_TEST
 
+START_TEST(all_of_a_wait_that_timed_out)
+{
+	struct recording recording;
+
+	read_good(&recording,
+		  OWN "{'e':'op','k':'io','id':9,'s':10,'d':20}\n"
+		      "{'e':'wait','rs':'cond','p':9,'s':11,'d':19,'rq':7,'to':1}\n",
+		  0);
+	ck_assert_uint_eq(recording.waits[0].asked_ns, 7);
+	ck_assert(recording.waits[0].timed_out);
+	recording_free(&recording);
+}
+END_TEST
+
 START_TEST(all_of_a_read)
 {
 	struct recording recording;
@@ -344,6 +358,7 @@ SUITE()
 	TEST(all_of_an_op);
 	TEST(extras_begin_late);
 	TEST(all_of_a_sleep);
+	TEST(all_of_a_wait_that_timed_out);
 	TEST(all_of_a_read);
 	TEST(the_kind_of_a_request_is_a_string);
 	TEST(what_was_cut_off_ends_there);
