@@ -9,7 +9,7 @@
  * Such connections of one program to one server are a pool, if one of them is asked by several
  * threads. A connection of the pool's server that only one thread has, which has no other, is its
  * own. The server is a process with a thread for each connection, or the parent of processes that
- * have one each.
+ * have one each. Closing a connection of the pool asks for nothing, and lets one such thread go.
  *
  * One thread.
  */
@@ -101,10 +101,17 @@ static void backs_find(struct lending *lending)
 
 /* --- what is lent --- */
 
+/* The connection was closed, or that was found. */
+static bool is_end(const struct lending *lending, uint32_t transfer)
+{
+	return lending->flows->end_of[lending->op_of[transfer]] == transfer;
+}
+
 /* False: something was left over. One that has not ended with the recording is none. */
 static bool loan_ends(struct loan *loan)
 {
-	loan->is_lent = loan->is_answered && !loan->left[0] && !loan->left[1];
+	loan->is_lent = (loan->is_answered || (loan->is_end && loan->read != NO_INDEX)) &&
+			!loan->left[0] && !loan->left[1];
 	return loan->is_lent;
 }
 
@@ -117,6 +124,7 @@ static struct loan *loan_begins(struct lending *lending, uint32_t flow, uint32_t
 	*loan = (struct loan){ .flow = flow,
 			       .asker = thread_of(lending, transfer),
 			       .write = transfer,
+			       .is_end = is_end(lending, transfer),
 			       .read = NO_INDEX,
 			       .asked_ns = time_of(lending, transfer),
 			       .read_ns = UINT64_MAX };
@@ -128,6 +136,9 @@ static bool loan_goes_on(struct lending *lending, struct loan *loan, uint32_t tr
 			 bool is_back)
 {
 	const struct transfer *moved = &lending->flows->transfers[transfer];
+
+	if (is_back && is_end(lending, transfer))
+		return true;
 	bool is_of_asker = moved->is_write != is_back;
 	uint64_t *left = &loan->left[is_back];
 
@@ -167,7 +178,8 @@ static bool loans_find(struct lending *lending, uint32_t flow)
 		if (!is_back && lending->flows->transfers[transfer].is_write &&
 		    (!loan || loan->is_answered)) {
 			is_fine = !loan || loan_ends(loan);
-			asks->has_several |= loan && loan->asker != thread_of(lending, transfer);
+			asks->has_several |= loan && !is_end(lending, transfer) &&
+					     loan->asker != thread_of(lending, transfer);
 			loan = loan_begins(lending, flow, transfer);
 		}
 		if (loan)
@@ -314,6 +326,9 @@ static void owners_leave(struct lending *lending)
 		const struct loan *loan = &lending->loans[i];
 		uint32_t pool = lending->directions[loan->flow].pool;
 		size_t known = borrowers.count;
+
+		if (loan->is_end)
+			continue;
 		uint32_t borrower = addresses_add(&borrowers, pool, loan->asker);
 
 		thread_note(&only[borrower], loan->flow, borrowers.count > known);
@@ -322,6 +337,8 @@ static void owners_leave(struct lending *lending)
 		const struct loan *loan = &lending->loans[i];
 		struct direction *asks = &lending->directions[loan->flow];
 
+		if (loan->is_end)
+			continue;
 		is_borrowed[asks->pool] |= asks->has_several;
 		asks->is_one_of_several |=
 			only[addresses_find(&borrowers, asks->pool, loan->asker)] == NO_INDEX;
@@ -371,6 +388,9 @@ void flows_lend(struct flows *flows, const struct recording *rec)
 		if (flows->transfer_of[op] != NO_INDEX && flows->other_of[op] == NO_INDEX &&
 		    rec->ops[op].thread != NO_INDEX)
 			lending.op_of[flows->transfer_of[op]] = op;
+	for (uint32_t op = 0; op < rec->op_count; op++)
+		if (flows->end_of[op] != NO_INDEX && rec->ops[op].thread != NO_INDEX)
+			lending.op_of[flows->end_of[op]] = op;
 	directions_find(&lending);
 	backs_find(&lending);
 	pools_find(&lending);

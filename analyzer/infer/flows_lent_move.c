@@ -28,7 +28,7 @@ static bool is_moved(const struct lending *lending, uint32_t transfer)
 {
 	uint32_t loan = lending->loan_of[transfer];
 
-	return loan != NO_INDEX && lending->loans[loan].is_lent;
+	return loan != NO_INDEX && lending->loans[loan].is_lent && !lending->loans[loan].is_end;
 }
 
 static bool is_answer(const struct lending *lending, uint32_t transfer)
@@ -52,7 +52,7 @@ static void flows_add(const struct lending *lending, struct moving *moving)
 	for (size_t i = 0; i < lending->loan_count; i++) {
 		const struct loan *loan = &lending->loans[i];
 
-		if (!loan->is_lent)
+		if (!loan->is_lent || loan->is_end)
 			continue;
 		moving->flow_of[i] = (uint32_t)moving->to.flow_count;
 		moving->to.flows[moving->to.flow_count++] = from->flows[loan->flow];
@@ -151,7 +151,7 @@ static void transfers_move(struct lending *lending, struct moving *moving)
 	}
 }
 
-/* The call with the first read takes the message, and then the question. */
+/* The call with the first read takes the message, and then the question. An end is only that. */
 static void ops_follow(const struct lending *lending, const struct moving *moving)
 {
 	struct flows *flows = lending->flows;
@@ -161,6 +161,8 @@ static void ops_follow(const struct lending *lending, const struct moving *movin
 			flows->transfer_of[op] = moving->place[flows->transfer_of[op]];
 		if (flows->other_of[op] != NO_INDEX)
 			flows->other_of[op] = moving->place[flows->other_of[op]];
+		if (flows->end_of[op] != NO_INDEX)
+			flows->end_of[op] = moving->place[flows->end_of[op]];
 	}
 	for (size_t i = 0; i < lending->loan_count; i++) {
 		const struct loan *loan = &lending->loans[i];
@@ -170,6 +172,11 @@ static void ops_follow(const struct lending *lending, const struct moving *movin
 		uint32_t writer = lending->op_of[loan->write];
 		uint32_t reader = lending->op_of[loan->read];
 
+		if (loan->is_end) {
+			flows->end_of[writer] = loan->message;
+			flows->end_of[reader] = loan->message + 1;
+			continue;
+		}
 		flows->other_of[writer] = loan->message;
 		flows->other_of[reader] = flows->transfer_of[reader];
 		flows->transfer_of[reader] = loan->message + 1;

@@ -22,7 +22,7 @@ struct direction {
 	bool is_lent;
 };
 
-/* A question with its answer. */
+/* A question with its answer; or the end of the connection, which has none. */
 struct loan {
 	uint32_t flow; /* of the connection's questions */
 	uint32_t asker;
@@ -33,6 +33,7 @@ struct loan {
 	uint64_t read_ns; /* UINT64_MAX = not yet */
 	uint64_t left[2]; /* bytes of the question, of the answer, that were not read yet */
 	bool is_answered;
+	bool is_end;
 	bool is_lent;
 };
 

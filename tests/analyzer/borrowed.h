@@ -17,6 +17,7 @@ struct borrowed {
 	bool is_one;     /* the same thread serves both */
 	bool is_kept;    /* a server keeps a lock until it has read the next question */
 	bool is_crossed; /* both ask before one is answered, by the same connection */
+	bool is_closed;  /* in the end main closes the connections, and the servers find that */
 	bool has_other;  /* another server thread has two connections, and keeps a lock */
 };
 
@@ -57,6 +58,16 @@ static inline void borrowed_asks(struct sketch *sketch, const struct borrowed *o
 	}
 }
 
+static inline void borrowed_close(struct sketch *sketch)
+{
+	double end_ms = BORROWED_ROUND_MS * BORROWED_ROUNDS;
+
+	sketch_io(sketch, 0, "close", "tcp c>s1", 0, end_ms - 5, end_ms - 5);
+	sketch_io(sketch, 0, "close", "tcp c>s2", 0, end_ms - 4, end_ms - 4);
+	sketch_io(sketch, BORROWED_SERVER, "read", "tcp s1>c", 0, end_ms - 8, end_ms - 4.99);
+	sketch_io(sketch, BORROWED_SERVER + 1, "read", "tcp s2>c", 0, end_ms - 8, end_ms - 3.99);
+}
+
 /* One question by another thread, which has its own connections. */
 static inline void borrowed_other(struct sketch *sketch, const char *ours, const char *theirs,
 				  double ms)
@@ -82,6 +93,8 @@ static inline void borrowed_sketch(struct sketch *sketch, const struct borrowed 
 	for (int round = 0; round < BORROWED_ROUNDS; round++)
 		for (int asker = 0; asker < 2; asker++)
 			borrowed_asks(sketch, of, asker, round);
+	if (of->is_closed)
+		borrowed_close(sketch);
 	if (of->has_other) {
 		borrowed_other(sketch, "tcp c>s3", "tcp s3>c", end_ms - 5);
 		uint32_t hold =

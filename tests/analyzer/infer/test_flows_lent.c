@@ -19,6 +19,8 @@ static const struct {
 	/* 3 */ { { .is_kept = true }, false },
 	/* 4 */ { { .is_crossed = true }, false },
 	/* 5 */ { { .has_other = true }, true },
+	/* 6 */ { { .is_closed = true }, true },
+	/* 7 */ { { .is_fixed = true, .is_closed = true }, false },
 };
 
 START_TEST(connections_that_are_borrowed_are_found)
@@ -54,7 +56,7 @@ START_TEST(borrowers_have_nothing_to_do_with_each_other)
 		     { "work_b", 0.5, 240 } };
 	struct sketch sketch;
 
-	borrowed_sketch(&sketch, &rows[0].of);
+	borrowed_sketch(&sketch, &(const struct borrowed){ .is_closed = _i });
 	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
 		ck_assert_double_eq_tol(replayed_ms(&sketch, made[i].class, made[i].factor),
 					made[i].expected_ms, 1);
@@ -65,5 +67,5 @@ END_TEST
 SUITE()
 {
 	EACH(connections_that_are_borrowed_are_found, rows);
-	TEST(borrowers_have_nothing_to_do_with_each_other);
+	LOOP(borrowers_have_nothing_to_do_with_each_other, 0, 2);
 }
