@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/assumptions.h"
 #include "base/memory.h"
@@ -103,6 +104,55 @@ static size_t spans_find(struct asking_span *spans, const struct exchanges *exch
 	return count;
 }
 
+/* The transfers of a listener are in a row, as those of each flow. When the first one began that
+ * had not been accepted by then; `at_ns`: there was none. */
+static uint64_t backlog_begins(const struct recording *rec, const struct flows *flows,
+			       const uint32_t *op_of, size_t first, size_t end, uint64_t at_ns)
+{
+	size_t accepts = 0, accepted = 0, connects = 0;
+
+	for (size_t i = first; i < end; i++)
+		if (!flows->transfers[i].is_write && op_of[i] != NO_INDEX) {
+			accepts++;
+			accepted += rec->ops[op_of[i]].end_ns <= at_ns;
+		}
+	for (size_t i = first; i < end; i++) {
+		if (!flows->transfers[i].is_write || op_of[i] == NO_INDEX || connects++ != accepted)
+			continue;
+		uint64_t start_ns = rec->ops[op_of[i]].start_ns;
+
+		return accepts > accepted && start_ns < at_ns ? start_ns : at_ns;
+	}
+	return at_ns;
+}
+
+/* Whoever connects to a server that is not up yet is served first. */
+static uint64_t before_backlogs(const struct recording *rec, const struct flows *flows,
+				uint64_t at_ns)
+{
+	uint32_t *op_of = memory_new(flows->transfer_count, sizeof(*op_of));
+	uint64_t from_ns = at_ns;
+
+	memset(op_of, 0xff, flows->transfer_count * sizeof(*op_of));
+	for (uint32_t op = 0; op < rec->op_count; op++)
+		if (flows->transfer_of[op] != NO_INDEX)
+			op_of[flows->transfer_of[op]] = op;
+	for (size_t first = 0, end; first < flows->transfer_count; first = end) {
+		uint32_t flow = flows->transfers[first].flow;
+
+		for (end = first; end < flows->transfer_count && flows->transfers[end].flow == flow;
+		     end++)
+			;
+		if (flows->flows[flow].unit != FLOW_CONNECTIONS)
+			continue;
+		uint64_t began_ns = backlog_begins(rec, flows, op_of, first, end, at_ns);
+
+		from_ns = began_ns < from_ns ? began_ns : from_ns;
+	}
+	free(op_of);
+	return from_ns;
+}
+
 bool asking_find(struct asking *asking, const struct recording *rec)
 {
 	struct flows flows;
@@ -120,6 +170,8 @@ bool asking_find(struct asking *asking, const struct recording *rec)
 	if (!count)
 		count = spans_find(spans, &exchanges, rec, true);
 	bool is_any = asking_measure(asking, spans, count);
+	if (is_any)
+		asking->from_ns = before_backlogs(rec, &flows, asking->from_ns);
 	free(spans);
 	exchanges_free(&exchanges);
 	carriers_free(&carriers);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When a server was asked: from the arrival of the first request to the last answer, and the pauses
- * between, in which nobody asked.
+ * between, in which nobody asked. A client that had connected by then, and was not accepted yet,
+ * is part of it from its connecting on.
  *
  * Before and after that time a server starts, waits for clients, and is stopped. That tells nothing
  * of its requests. Pure functions. Any thread.

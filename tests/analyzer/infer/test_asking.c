@@ -9,8 +9,9 @@
 
 enum { REQUESTS = 2000, MS = 1000000 };
 
-#define CLIENT "tcp 10.0.0.1:50>10.0.0.2:80"
-#define SERVER "tcp 10.0.0.2:80>10.0.0.1:50"
+#define CLIENT   "tcp 10.0.0.1:50>10.0.0.2:80"
+#define SERVER   "tcp 10.0.0.2:80>10.0.0.1:50"
+#define LISTENER "tcp listen 10.0.0.2:80"
 
 /* One request of 1 ms after the other; each `every` of them comes `pause_ms` later. */
 static const struct {
@@ -128,9 +129,43 @@ START_TEST(a_server_is_asked_from_its_first_request_to_its_last_answer)
 }
 END_TEST
 
+/* The first client connected before the server was up, and asked at once. */
+START_TEST(whoever_waits_to_be_accepted_is_part_of_it)
+{
+	static const struct {
+		double connected_ms, accepted_ms;
+		uint64_t from_ms;
+	} clients[] = {
+		/* still waiting as it asks */ { 90, 99.5, 90 },
+		/* accepted before that */ { 90, 98.5, 99 },
+		/* never accepted */ { 90, 0, 99 },
+	};
+
+	for (size_t i = 0; i < sizeof(clients) / sizeof(clients[0]); i++) {
+		struct sketch sketch;
+		struct asking asking;
+		sketch_begin(&sketch);
+		sketch.rec.process_count = 2;
+		sketch.rec.processes[1].op = NO_INDEX;
+		sketch_thread(&sketch, "main", 0, 1000);
+		sketch_thread(&sketch, "client", 0, 1000);
+		sketch.rec.threads[1].process = 1;
+		sketch_io(&sketch, 1, "connect", CLIENT, 0, clients[i].connected_ms,
+			  clients[i].connected_ms + 0.1);
+		if (clients[i].accepted_ms > 0)
+			sketch_io(&sketch, 0, "accept4", LISTENER, 0, 1, clients[i].accepted_ms);
+		serve(&sketch, true, true);
+		ck_assert(asking_find(&asking, &sketch.rec));
+		ck_assert_uint_eq(asking.from_ns, clients[i].from_ms * MS);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
 SUITE()
 {
 	EACH(a_pause_is_when_nobody_asks, rows);
 	TEST(a_long_request_is_no_pause);
 	EACH(a_server_is_asked_from_its_first_request_to_its_last_answer, servers);
+	TEST(whoever_waits_to_be_accepted_is_part_of_it);
 }
