@@ -9,6 +9,7 @@
 #include "base/percentile.h"
 #include "turns_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ struct trial {
 	size_t proofs;    /* visits that lasted through a turn which was under way */
 	uint32_t maker;   /* thread, NO_INDEX = several make turns */
 	bool maker_waits; /* in a visit */
+	uint32_t comers;  /* threads that visit */
 };
 
 /* Turns get numbers in order of group and time; each gets the number of its trial. */
@@ -111,6 +113,50 @@ static void visit_tries(struct turn_search *search, struct trial *trials, const 
 	trial->misfits += is_misfit;
 	trial->proofs += visit->leads == NO_INDEX && !is_misfit && expected > trial->first &&
 			 search->turns[expected - 1].turn.end_ns > visit->from_ns;
+}
+
+/* A thread that comes to some turns. */
+struct comer {
+	uint32_t trial;
+	uint32_t visits;
+	bool makes_turns;
+};
+
+/* Where several threads make turns, whoever comes makes one now and then. One that comes often and
+ * never does collects what the others do. */
+static void collectors_misfit(const struct turn_search *search, struct trial *trials)
+{
+	struct addresses threads = { 0 };
+	struct comer *comers = memory_new(search->visit_count, sizeof(*comers));
+
+	for (size_t i = 0; i < search->visit_count; i++) {
+		const struct visit *visit = &search->visits[i];
+		uint32_t trial = search->turns[visit->turn].turn.group;
+		size_t known = threads.count;
+		uint32_t comer = addresses_add(&threads, trial, visit->thread);
+
+		comers[comer].trial = trial;
+		comers[comer].visits++;
+		trials[trial].comers += threads.count > known;
+	}
+	for (size_t i = 0; i < search->turn_count; i++) {
+		const struct turn *turn = &search->turns[i].turn;
+		uint32_t comer = addresses_find(&threads, turn->group, turn->thread);
+
+		if (comer != NO_INDEX)
+			comers[comer].makes_turns = true;
+	}
+	for (size_t i = 0; i < threads.count; i++) {
+		const struct comer *comer = &comers[i];
+		struct trial *trial = &trials[comer->trial];
+		double chance = pow(1 - 1.0 / trial->comers, comer->visits);
+
+		if (trial->maker == NO_INDEX && !comer->makes_turns &&
+		    chance < assume.token_misfits)
+			trial->misfits += comer->visits;
+	}
+	free(comers);
+	addresses_free(&threads);
 }
 
 static bool is_group(const struct trial *trial)
@@ -282,6 +328,7 @@ void turns_group(struct turns *turns, struct turn_search *search)
 
 	for (size_t i = 0; i < search->visit_count; i++)
 		visit_tries(search, trials, &search->visits[i]);
+	collectors_misfit(search, trials);
 	for (size_t i = 0; i < count && !turns->begins; i++)
 		if (is_group(&trials[i]))
 			tables_prepare(turns, search->rec);

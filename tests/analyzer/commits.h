@@ -19,7 +19,8 @@ struct commits {
 	bool waits_alone; /* each thread waits on a condition of its own, and is signalled there */
 	bool has_no_lock; /* and that is a futex, and no lock is needed to come or to go */
 	bool looks_again; /* then a flush's end wakes all, and who has to wait does so again */
-	int takes_any;    /* each so many late commits are over at the end of any flush; 0 = none */
+	bool has_collector; /* the last thread never flushes, and comes more often */
+	int takes_any; /* each so many late commits are over at the end of any flush; 0 = none */
 	struct sketch *sketch; /* NULL = only the time */
 	/* The rest is of a run. */
 	double comes_ms[COMMITTERS]; /* when it comes next, or came */
@@ -121,6 +122,12 @@ static inline void commit_goes_on(struct commits *commits, uint32_t thread, doub
 	commit_sleep(commits, thread, "work", at_ms, commits->comes_ms[thread]);
 }
 
+/* It waits for what others do, and goes when they are done. */
+static inline bool commit_collects(const struct commits *commits, uint32_t thread)
+{
+	return commits->has_collector && thread == COMMITTERS - 1;
+}
+
 static inline void commit_flushes(struct commits *commits, uint32_t maker, double at_ms)
 {
 	commits->maker = maker;
@@ -137,14 +144,15 @@ static inline void commit_comes(struct commits *commits, uint32_t thread)
 	double at_ms = commits->comes_ms[thread];
 
 	commit_hold(commits, thread, ARRIVES_AT, at_ms);
-	if (commits->maker == NO_INDEX && !commits->has_writer) {
+	if (commits->maker == NO_INDEX && !commits->has_writer &&
+	    !commit_collects(commits, thread)) {
 		commit_flushes(commits, thread, at_ms + commit_hold_ms);
 		return;
 	}
 	commits->waits[thread] = true;
 	commits->waits_ms[thread] = at_ms + commit_hold_ms;
 	commits->was_late[thread] = commits->maker != NO_INDEX;
-	if (commits->maker != NO_INDEX)
+	if (commits->maker != NO_INDEX || commit_collects(commits, thread))
 		return;
 	commit_signal(commits, thread, "asked", at_ms + commit_hold_ms / 2, 1);
 	commit_wait(commits, WRITER, "asked", commits->idle_ms, at_ms + commit_wake_ms);
@@ -180,7 +188,7 @@ static inline void commit_ends(struct commits *commits)
 		commits->waits_ms[i] = back_ms + commit_hold_ms;
 		if (!is_late)
 			commit_goes_on(commits, i, back_ms + commit_hold_ms);
-		else if (next == NO_INDEX)
+		else if (next == NO_INDEX && !commit_collects(commits, i))
 			next = commits->has_writer ? WRITER : i;
 		next_ms = next == i ? back_ms + commit_hold_ms : next_ms;
 		back_ms += 2 * commit_hold_ms;
@@ -201,6 +209,8 @@ static inline double commits_run(struct commits *commits)
 
 	commits->maker = NO_INDEX;
 	commits->idle_ms = 0.5;
+	if (commits->has_collector)
+		commits->done[COMMITTERS - 1] = -COMMITS;
 	for (uint32_t i = 0; i < COMMITTERS; i++)
 		commits->comes_ms[i] = 1 + i * 0.1 + commit_work_ms(commits, i);
 	for (uint32_t i = 0; i < COMMITTERS; i++)
@@ -220,6 +230,8 @@ static inline double commits_run(struct commits *commits)
 		else
 			break;
 	}
+	if (commits->has_collector && commits->waits[COMMITTERS - 1])
+		commits->comes_ms[COMMITTERS - 1] = -commits->waits_ms[COMMITTERS - 1];
 	for (uint32_t i = 0; i < COMMITTERS; i++)
 		end_ms = -commits->comes_ms[i] > end_ms ? -commits->comes_ms[i] : end_ms;
 	return end_ms;

@@ -66,6 +66,18 @@ START_TEST(each_waits_alone)
 }
 END_TEST
 
+/* One thread collects the results of several, and never does any of that work. */
+START_TEST(who_only_ever_waits_is_of_no_group)
+{
+	struct commits commits = { .work = 1, .flush_ms = 2.3, .has_collector = true };
+	struct made made;
+
+	made_build(&made, &commits);
+	ck_assert_uint_eq(made.turns.group_count, 0);
+	made_free(&made);
+}
+END_TEST
+
 static const struct {
 	bool looks_again;
 } lockless_rows[] = {
@@ -205,6 +217,7 @@ END_TEST
 SUITE()
 {
 	TEST(any_thread_leads);
+	TEST(who_only_ever_waits_is_of_no_group);
 	TEST(each_waits_alone);
 	EACH(no_lock_is_needed, lockless_rows);
 	TEST(one_thread_writes);
