@@ -292,6 +292,12 @@ static int count_loads(struct dl_phdr_info *info, size_t bytes, void *context)
 	return 1;
 }
 
+/* The loader may be about to write the slots of an object that is in its list already, and not get
+ * a CPU. So a load is looked for several times. */
+enum { LOOKS_AFTER_LOAD = 8 };
+
+static unsigned looks_left; /* the control thread's own */
+
 void slots_look(void)
 {
 	unsigned long long loads = 0;
@@ -303,7 +309,11 @@ void slots_look(void)
 	(void)dl_iterate_phdr(count_loads, &loads);
 	end_walking();
 	if (loads != loads_seen)
-		(void)walk_all(true, &slots);
+		looks_left = LOOKS_AFTER_LOAD;
+	if (looks_left == 0)
+		return;
+	looks_left--;
+	(void)walk_all(true, &slots);
 	/* Those of objects that were being relocated. */
 	if (slots.left > 0)
 		loads_seen = 0;
