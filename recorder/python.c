@@ -18,6 +18,9 @@
  * handler of a signal may come between. The frame then lies outside the memory in use, as a
  * generator's does. Such a frame is looked at only if it can be read.
  *
+ * All this is so of the thread that started the interpreter. The frames of other threads are read
+ * from copies (python_copied.c).
+ *
  * Never here: a call to the interpreter; a frame of an entry that is not on the thread's own stack.
  */
 #include "python.h"
@@ -29,7 +32,9 @@
 #include "format.h"
 #include "options.h"
 #include "own_stack.h"
+#include "python_copied.h"
 #include "python_layout.h"
+#include "spare.h"
 #include "stack_walk.h"
 #include "strings.h"
 #include "text.h"
@@ -77,18 +82,20 @@ void python_start(void)
 	store_relaxed(&python_is_read, recorder_options.python && is_known());
 }
 
-/* The state of the calling thread; 0: it has none, or may lose it any time. */
+/* The state of the calling thread; 0: it has none. */
 static uint64_t own_state(void)
 {
-	uint64_t self = (uint64_t)pthread_self();
 	uint64_t key = runtime_word(PYTHON_RUNTIME_KEY);
-	uint64_t state;
 
-	if (runtime_word(PYTHON_RUNTIME_THREAD) != self || !(uint32_t)key ||
-	    runtime_word(PYTHON_RUNTIME_ENDS))
+	if (!(uint32_t)key || runtime_word(PYTHON_RUNTIME_ENDS))
 		return 0;
-	state = (uint64_t)(uintptr_t)pthread_getspecific((pthread_key_t)(key >> 32));
-	return state && word_at(state + PYTHON_STATE_THREAD) == self ? state : 0;
+	return (uint64_t)(uintptr_t)pthread_getspecific((pthread_key_t)(key >> 32));
+}
+
+/* Only the thread that started the interpreter keeps its state for as long as it is in a call. */
+static bool is_starter(void)
+{
+	return runtime_word(PYTHON_RUNTIME_THREAD) == (uint64_t)pthread_self();
 }
 
 /* --- One frame --- */
@@ -172,13 +179,33 @@ static bool has_innermost(uint64_t state, uint64_t entry)
 	return stack_is_readable(frame) && stack_is_readable(frame + PYTHON_FRAME_IS_FIRST);
 }
 
+static uint64_t frames_of_other(uint64_t state, uint64_t hook, uint32_t depth,
+				struct python_frames *frames)
+{
+	struct python_copy *copy = frames ? frames->copy : spare_borrow();
+	uint64_t digest = copy ? python_copied_frames(copy, state, hook, depth, frames) : 0;
+
+	if (copy && !frames)
+		spare_return(copy);
+	return digest;
+}
+
 READS_STACKS uint64_t python_frames(uint64_t hook, uint32_t depth, struct python_frames *frames)
 {
 	struct visit visit = { .frames = frames,
 			       .depth = depth < PYTHON_FRAMES_MAX ? depth : PYTHON_FRAMES_MAX };
 	uint64_t state = own_state();
-	uint64_t entry = state ? word_at(state + PYTHON_STATE_ENTRY) : 0;
+	uint64_t entry;
 
+	if (frames)
+		frames->is_copied = !is_starter();
+	if (!state)
+		return 0;
+	if (!is_starter())
+		return frames_of_other(state, hook, depth, frames);
+	if (word_at(state + PYTHON_STATE_THREAD) != (uint64_t)pthread_self())
+		return 0;
+	entry = word_at(state + PYTHON_STATE_ENTRY);
 	for (uint64_t above = hook; entry > above; entry = word_at(entry + PYTHON_ENTRY_OUTER)) {
 		if (stack_words_above(entry) * sizeof(uint64_t) < PYTHON_ENTRY_BYTES ||
 		    (above == hook && !has_innermost(state, entry)) || !visit_entry(&visit, entry))
@@ -285,11 +312,14 @@ static uint32_t line_of(uint64_t code, uint64_t at)
 uint64_t python_word(const struct python_frames *frames, uint32_t index, char *room)
 {
 	struct text text = { .bytes = room, .size = STRING_BYTES_MAX };
-	uint64_t code = frames->code[index];
+	uint64_t code = frames->is_copied ? python_copied_code(frames->copy, frames->code[index])
+					  : frames->code[index];
 	/* Before its first instruction a function is where that is. */
 	uint64_t at = (int64_t)frames->at[index] < 0 ? 0 : frames->at[index];
 	uint32_t id;
 
+	if (!code)
+		return 0;
 	put_text(&text, word_at(code + PYTHON_CODE_NAME), NAME_BYTES_MAX / 4);
 	text_put_literal(&text, " ");
 	put_text(&text, word_at(code + PYTHON_CODE_FILE), NAME_BYTES_MAX / 4);

@@ -6,8 +6,9 @@
  * is called, and no lock of its taken. That takes knowing where it keeps things, which is its own
  * affair. So one version is known (python.c), and of others nothing is read.
  *
- * Only the thread that started the interpreter is read. Of any other one, the interpreter may take
- * away the memory as it ends, while the thread is in a call.
+ * As it ends, the interpreter may take that memory away while a thread is in a call. Only the
+ * thread that started it ends it. So the memory of any other one is copied by the kernel, which
+ * says where there is none any more (python_copied.c).
  *
  * Threads: any, inside the recorder; not in a sample, which may come while frames change.
  */
@@ -22,9 +23,13 @@
 
 enum { PYTHON_FRAMES_MAX = 64 };
 
+struct python_copy;
+
 /* Innermost first. */
 struct python_frames {
 	uint32_t count;
+	bool is_copied; /* they are of another thread than the one that started the interpreter */
+	struct python_copy *copy;              /* room for its copies; the caller's */
 	uint64_t code[PYTHON_FRAMES_MAX];      /* the function */
 	uint64_t at[PYTHON_FRAMES_MAX];        /* bytes into its instructions */
 	uint64_t native_at[PYTHON_FRAMES_MAX]; /* an address in the native frame that runs it */

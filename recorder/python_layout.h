@@ -21,6 +21,8 @@ enum {
 	PYTHON_STATE_ENTRY = 56, /* the innermost entry to the interpreter */
 	PYTHON_STATE_THREAD = 152,
 	PYTHON_STATE_CHUNK = 296, /* of the memory in which calls have their frames */
+	PYTHON_STATE_TOP = 304,   /* where that is not in use any more */
+	PYTHON_STATE_BYTES = 312,
 	/* _PyStackChunk */
 	PYTHON_CHUNK_BYTES = 8,
 	/* _PyCFrame: an entry */
@@ -33,6 +35,7 @@ enum {
 	PYTHON_FRAME_INSTRUCTION = 56,
 	PYTHON_FRAME_OPERANDS = 64, /* how many are on its stack; -1 while it runs */
 	PYTHON_FRAME_IS_FIRST = 68, /* the entry began with it */
+	PYTHON_FRAME_BYTES = 72,
 	/* PyObject, PyTypeObject: the size of such an object without what varies */
 	PYTHON_OBJECT_TYPE = 8,
 	PYTHON_TYPE_SIZE = 32,

@@ -30,6 +30,7 @@
 #include "own_stack.h"
 #include "meter.h"
 #include "python.h"
+#include "python_copied.h"
 #include "sequence.h"
 #include "spare.h"
 #include "stack_rules.h"
@@ -176,6 +177,7 @@ static void capture_remember(const struct stack_walk *walk, const struct capture
 struct capture_room {
 	struct stack_walk walk; /* first: see stack_walk() */
 	struct python_frames python;
+	struct python_copy copy;
 	uint64_t tops[STACK_FRAMES_MAX];
 	uint64_t words[STACK_FRAMES_MAX];
 	char name[STRING_BYTES_MAX + 1];
@@ -216,6 +218,7 @@ static uint32_t capture_by(struct capture_room *room, const struct capture_key *
 
 	stack_walk(walk, key->pc, key->frame, key->sp, depth, room->tops);
 	room->python.count = 0;
+	room->python.copy = &room->copy;
 	if (key->python && python_frames(key->frame, depth, &room->python) != key->python)
 		return stack_intern(walk->pcs, walk->count);
 	stack = intern_both(room);

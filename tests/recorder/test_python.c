@@ -8,6 +8,7 @@
 
 #include <sys/mman.h>
 
+#include "python_copied.h"
 #include "python_layout.h"
 #include "recording.h"
 #include "stack.h"
@@ -232,22 +233,148 @@ START_TEST(an_interpreter_that_ends_is_not_read)
 }
 END_TEST
 
-static void *read_on_thread(void *unused)
-{
-	(void)unused;
-	pthread_setspecific(key, state);
-	put(state, PYTHON_STATE_THREAD, (uint64_t)pthread_self());
-	return (void *)(uintptr_t)digest_now();
-}
+/* --- Other threads ---------------------------------------------------------------------------- */
 
-START_TEST(only_the_thread_that_began_it_is_read)
+static struct python_copy copy;
+
+/* Runs on a thread that has not started the interpreter. */
+static void on_thread(void *(*function)(void *), void *argument)
 {
 	pthread_t thread;
-	void *digest;
 
-	pthread_create(&thread, NULL, read_on_thread, NULL);
-	pthread_join(thread, &digest);
-	ck_assert_ptr_null(digest);
+	ck_assert_int_eq(pthread_create(&thread, NULL, function, argument), 0);
+	pthread_join(thread, NULL);
+}
+
+static void be_of_interpreter(void)
+{
+	pthread_setspecific(key, state);
+	put(state, PYTHON_STATE_THREAD, (uint64_t)pthread_self());
+}
+
+static uint64_t read_copied(uint64_t frame, struct python_frames *frames)
+{
+	*frames = (struct python_frames){ .copy = &copy };
+	return read_frame(frame, frames);
+}
+
+static void *read_names(void *texts)
+{
+	struct python_frames frames;
+	uint64_t digest;
+
+	be_of_interpreter();
+	digest = read_copied(at(inner), &frames);
+	ck_assert_uint_ne(digest, 0);
+	ck_assert(frames.is_copied);
+	ck_assert_uint_eq(frames.count, 2);
+	for (uint32_t i = 0; i < 2; i++)
+		strcpy(((char(*)[STRING_BYTES_MAX + 1]) texts)[i], text_of(&frames, i));
+	/* The same without the frames, in room that is borrowed. */
+	ck_assert_uint_eq(read_frame(at(inner), NULL), digest);
+	make_frame(inner, inner_code, 6, outer);
+	ck_assert_uint_ne(read_frame(at(inner), NULL), digest);
+	return NULL;
+}
+
+static const struct {
+	uint32_t unit; /* bytes a character; 0 = ASCII */
+	uint32_t length;
+	bool has_window; /* frames are in memory that is copied as one */
+} texts[] = {
+	/* 0 */ { 0, 11, false },
+	/* 1 */ { 0, 11, true },
+	/* 2 */ { 2, 3, true },
+	/* 3: the last ones of them */ { 0, 300, true },
+	/* 4 */ { 4, 200, false },
+	/* 5 */ { 0, 0, true },
+};
+
+START_TEST(other_threads_say_the_same)
+{
+	static _Alignas(8) char long_name[2048], chunk[512];
+	static char said[2][STRING_BYTES_MAX + 1];
+	struct python_frames frames;
+	uint32_t unit = texts[_i].unit ? texts[_i].unit : 1;
+
+	put(long_name, PYTHON_TEXT_LENGTH, texts[_i].length);
+	put_half(long_name, PYTHON_TEXT_STATE,
+		 unit << PYTHON_TEXT_UNIT_SHIFT | PYTHON_TEXT_IS_COMPACT |
+			 (texts[_i].unit ? 0 : PYTHON_TEXT_IS_ASCII));
+	for (uint32_t i = 0; i < texts[_i].length; i++)
+		long_name[(texts[_i].unit ? PYTHON_TEXT_OTHER : PYTHON_TEXT_ASCII) + i * unit] =
+			(char)('a' + i % 26);
+	put(inner_code, PYTHON_CODE_NAME, at(long_name));
+	if (texts[_i].has_window) {
+		make_frame(chunk + 256, outer_code, 0, NULL);
+		memcpy(outer, chunk + 256, PYTHON_FRAME_BYTES);
+		put(state, PYTHON_STATE_CHUNK, at(chunk));
+		put(state, PYTHON_STATE_TOP, at(chunk + 256 + PYTHON_FRAME_BYTES));
+		put(chunk, PYTHON_CHUNK_BYTES, sizeof(chunk));
+		make_frame(inner, inner_code, 4, chunk + 256);
+	}
+	read_inside(&frames);
+	ck_assert(!frames.is_copied);
+	char mine[2][STRING_BYTES_MAX + 1];
+	for (uint32_t i = 0; i < 2; i++)
+		strcpy(mine[i], text_of(&frames, i));
+	on_thread(read_names, said);
+	ck_assert_str_eq(said[0], mine[0]);
+	ck_assert_str_eq(said[1], mine[1]);
+}
+END_TEST
+
+static void *read_what_is_gone(void *page)
+{
+	struct python_frames frames;
+
+	be_of_interpreter();
+	/* The inner frame, the memory of frames, a function, a name, lines, and the state. */
+	ck_assert_uint_eq(read_copied(at(page), &frames), 0);
+	put(state, PYTHON_STATE_CHUNK, at(page));
+	put(state, PYTHON_STATE_TOP, at(page) + 512);
+	ck_assert_uint_ne(read_copied(at(inner), &frames), 0);
+	ck_assert_uint_eq(frames.count, 2);
+	make_frame(outer, page, 0, NULL);
+	ck_assert_uint_ne(read_copied(at(inner), &frames), 0);
+	ck_assert_uint_eq(frames.count, 1);
+	make_frame(inner, page, 0, NULL);
+	ck_assert_uint_eq(read_copied(at(inner), &frames), 0);
+	make_frame(inner, inner_code, 4, NULL);
+	put(inner_code, PYTHON_CODE_NAME, at(page));
+	ck_assert_uint_ne(read_copied(at(inner), &frames), 0);
+	ck_assert_uint_eq(python_word(&frames, 0, (char[STRING_BYTES_MAX + 1]){ 0 }), 0);
+	put(inner_code, PYTHON_CODE_NAME, at(name));
+	put(inner_code, PYTHON_CODE_LINES, at(page));
+	ck_assert_uint_eq(python_word(&frames, 0, (char[STRING_BYTES_MAX + 1]){ 0 }), 0);
+	pthread_setspecific(key, page);
+	ck_assert_uint_eq(read_copied(at(inner), &frames), 0);
+	return NULL;
+}
+
+START_TEST(what_is_taken_away_from_other_threads_is_not_read)
+{
+	/* Unmapped, it might become the thread's stack. */
+	char *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	on_thread(read_what_is_gone, page);
+	munmap(page, 4096);
+}
+END_TEST
+
+static void *read_of_another(void *unused)
+{
+	struct python_frames frames;
+
+	(void)unused;
+	pthread_setspecific(key, state);
+	ck_assert_uint_eq(read_copied(at(inner), &frames), 0);
+	return NULL;
+}
+
+START_TEST(a_state_of_another_thread_is_not_read)
+{
+	on_thread(read_of_another, NULL);
 }
 END_TEST
 
@@ -333,7 +460,9 @@ SUITE()
 	TEST(an_entry_elsewhere_is_not_read);
 	TEST(a_frame_that_is_unmapped_is_not_read);
 	TEST(an_interpreter_that_ends_is_not_read);
-	TEST(only_the_thread_that_began_it_is_read);
+	EACH(other_threads_say_the_same, texts);
+	TEST(what_is_taken_away_from_other_threads_is_not_read);
+	TEST(a_state_of_another_thread_is_not_read);
 	TEST(others_than_the_known_version_are_not_read);
 	TEST(frames_come_between_those_of_native_code);
 }
