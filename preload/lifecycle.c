@@ -79,8 +79,7 @@ static void child_begins(void)
 	for (int i = 0; i < LOCKS_HELD_MAX; i++)
 		hooks_thread.held[i].lock = NULL;
 	recorder_fork_child();
-	if (hooks_are_late())
-		slots_fork_done();
+	slots_fork_done();
 }
 
 /*
@@ -115,16 +114,14 @@ static int create_uncounted(pthread_t *thread, const pthread_attr_t *attributes,
 
 static void fork_prepare(void)
 {
-	if (hooks_are_late())
-		slots_fork_prepare();
+	slots_fork_prepare();
 	recorder_fork_prepare();
 }
 
 static void fork_parent(void)
 {
 	recorder_fork_parent();
-	if (hooks_are_late())
-		slots_fork_done();
+	slots_fork_done();
 }
 
 __attribute__((visibility("default"))) void wcprof_attach(void)

@@ -4,19 +4,19 @@
  * which the thread-local pointer `otel_thread_ctx_v1` of some object leads to.
  *
  * The symbol table says where that pointer is in its object's storage. Where the storage is on each
- * thread is in a slot that the loader has filled in for the object's own code. So no function of
- * the loader's is called, and none of its locks taken.
+ * thread is in a slot that the loader has filled in for the object's own code.
  *
  * Looked for when the program starts; before each dlopen(), for what was opened before; and when a
- * thread comes by for the first time. A list of objects that has the same end as last time is not
- * looked at again. Threads: any; one looks at a time. A dlclose() waits until none does, and none
- * begins meanwhile.
+ * thread comes by for the first time. Objects are not looked at again if none was loaded or
+ * unloaded since. The loader's list is walked with its lock held: another thread may be unloading
+ * an object by a call that is not known.
+ *
+ * Threads: any; one looks at a time. A dlclose() waits until none does, and none begins meanwhile.
  */
 #include <sched.h>
 
 #include "objects.h"
-
-extern struct r_debug _r_debug;
+#include "slots.h"
 
 static const struct symbol_row row = SYMBOL_ROW("otel_thread_ctx_v1", "", SYMBOL_OF_THREAD);
 
@@ -43,8 +43,8 @@ static unsigned char is_looking;
 static unsigned int closings;
 static bool has_closed;
 
-static const struct link_map *last_seen; /* the end of the list; compared only */
-static const struct link_map *publisher; /* NULL: none was found */
+static unsigned long long loads_seen; /* loads and unloads so far; 0 = not looked at yet */
+static bool is_found;
 
 /* --- One object --- */
 
@@ -79,7 +79,7 @@ static bool read_slot(const struct object *object, const ElfW(Rela) * relocation
 	return is_distance(distance);
 }
 
-static bool find_in(const struct link_map *map, struct context_place *place)
+static bool find_in(const struct link_map *map, bool is_program, struct context_place *place)
 {
 	struct object object;
 	object_read(&object, map);
@@ -92,32 +92,39 @@ static bool find_in(const struct link_map *map, struct context_place *place)
 				return true;
 	/* The program itself needs no slot: its storage is the first. */
 	*place = (struct context_place){ .module = 1, .offset = symbol->st_value };
-	return map == _r_debug.r_map;
+	return is_program;
 }
 
 /* --- All --- */
 
-static const struct link_map *list_end(void)
+/* The first object is the program. */
+static int look_at(struct dl_phdr_info *info, size_t bytes, void *is_later)
 {
-	const struct link_map *map = _r_debug.r_map;
-	while (map && map->l_next)
-		map = map->l_next;
-	return map;
+	const struct link_map map = { .l_addr = info->dlpi_addr,
+				      .l_ld = (void *)slots_dynamic_of(info) };
+	struct context_place place;
+	bool is_program = !*(bool *)is_later;
+
+	(void)bytes;
+	if (is_program && info->dlpi_adds + info->dlpi_subs == loads_seen)
+		return 1;
+	*(bool *)is_later = true;
+	loads_seen = info->dlpi_adds + info->dlpi_subs;
+	if (!map.l_ld || !find_in(&map, is_program, &place))
+		return 0;
+	is_found = true;
+	context_publish(&place);
+	return 1;
 }
 
 static void look(void)
 {
-	const struct link_map *end = list_end();
-	struct context_place place;
-	if (end == last_seen || publisher)
+	bool is_later = false;
+
+	if (is_found || !slots_try_walking())
 		return;
-	last_seen = end;
-	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
-		if (find_in(map, &place)) {
-			publisher = map;
-			context_publish(&place);
-			return;
-		}
+	(void)dl_iterate_phdr(look_at, &is_later);
+	slots_end_walking();
 }
 
 void publishers_find(void)
@@ -141,7 +148,8 @@ void publishers_closing(void)
 	has_closed = true;
 	/* The publisher may be the one that goes away. If it is not, it is found again. */
 	context_publish(NULL);
-	publisher = last_seen = NULL;
+	is_found = false;
+	loads_seen = 0;
 }
 
 void publishers_closed(void)

@@ -211,7 +211,7 @@ static void find_relro(struct place *place, const struct dl_phdr_info *info)
 	}
 }
 
-static const void *dynamic_of(const struct dl_phdr_info *info)
+const void *slots_dynamic_of(const struct dl_phdr_info *info)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
@@ -227,7 +227,7 @@ static bool is_function(const void *held, const void *context)
 static int see_object(struct dl_phdr_info *info, size_t bytes, void *context)
 {
 	struct walk *walk = context;
-	struct link_map map = { .l_addr = info->dlpi_addr, .l_ld = (void *)dynamic_of(info) };
+	struct link_map map = { .l_addr = info->dlpi_addr, .l_ld = (void *)slots_dynamic_of(info) };
 	struct place place = { .map = &map };
 
 	(void)bytes;
@@ -250,14 +250,19 @@ static int see_object(struct dl_phdr_info *info, size_t bytes, void *context)
 	return 0;
 }
 
-static void begin_walking(void)
+bool slots_try_walking(void)
 {
 	/* Pairs with slots_fork_prepare(). */
-	while (__atomic_exchange_n(&is_walking, 1, __ATOMIC_ACQUIRE))
+	return !__atomic_exchange_n(&is_walking, 1, __ATOMIC_ACQUIRE);
+}
+
+static void begin_walking(void)
+{
+	while (!slots_try_walking())
 		real.syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
-static void end_walking(void)
+void slots_end_walking(void)
 {
 	__atomic_store_n(&is_walking, 0, __ATOMIC_RELEASE);
 }
@@ -269,7 +274,7 @@ static bool walk_all(bool here, struct recorder_slots *slots)
 
 	begin_walking();
 	result = dl_iterate_phdr(see_object, &walk);
-	end_walking();
+	slots_end_walking();
 	recorder_writable_forget(&walk.writable);
 	return result == 0;
 }
@@ -307,7 +312,7 @@ void slots_look(void)
 		return;
 	begin_walking();
 	(void)dl_iterate_phdr(count_loads, &loads);
-	end_walking();
+	slots_end_walking();
 	if (loads != loads_seen)
 		looks_left = LOOKS_AFTER_LOAD;
 	if (looks_left == 0)
@@ -333,5 +338,5 @@ void slots_fork_prepare(void)
 
 void slots_fork_done(void)
 {
-	end_walking();
+	slots_end_walking();
 }
