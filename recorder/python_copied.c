@@ -2,9 +2,9 @@
 /*
  * Copies what frames of a Python thread say. See python_copied.h.
  *
- * Three calls of the kernel get the thread's state, the newest of its frames, and the heads of the
- * functions. Entries to the interpreter are on the thread's own stack. A generator's frame lies
- * elsewhere, and takes a call of its own.
+ * Two calls of the kernel get the thread's state and the newest of its frames. A third one gets the
+ * heads of the functions, for a stack that is new. Entries to the interpreter are on the thread's
+ * own stack. A generator's frame lies elsewhere, and takes a call of its own.
  */
 #include "python_copied.h"
 
@@ -105,17 +105,14 @@ static bool walk_entry(struct python_copied_walk *walk, uint64_t entry, uint32_t
 static void copy_heads(struct python_copied_walk *walk)
 {
 	struct iovec local = { walk->heads, walk->count * sizeof(walk->heads[0]) };
-	struct iovec remote[2 * COPIED_FRAMES_MAX];
+	struct iovec remote[COPIED_FRAMES_MAX];
 	long got;
 
-	for (uint32_t i = 0; i < walk->count; i++) {
-		remote[2 * i] = (struct iovec){ (void *)(uintptr_t)walk->code[i], 2 * WORD };
-		remote[2 * i + 1] =
-			(struct iovec){ (void *)(uintptr_t)(walk->code[i] + PYTHON_CODE_FILE),
-					(COPIED_HEAD_WORDS - 2) * WORD };
-	}
+	for (uint32_t i = 0; i < walk->count; i++)
+		remote[i] =
+			(struct iovec){ (void *)(uintptr_t)walk->code[i], sizeof(walk->heads[0]) };
 	got = walk->count ? sys_call(SYS_process_vm_readv, recorder_arena->pid, (long)&local, 1,
-				     (long)remote, 2 * (long)walk->count, 0)
+				     (long)remote, walk->count, 0)
 			  : 0;
 	walk->count = got > 0 ? (uint32_t)((size_t)got / sizeof(walk->heads[0])) : 0;
 }
@@ -126,43 +123,37 @@ static bool is_code(const uint64_t *code)
 	       code[PYTHON_OBJECT_TYPE / WORD] == (uint64_t)(uintptr_t)PyCode_Type;
 }
 
-/* Functions differ where their names, files or lines lie elsewhere. */
-static uint64_t frame_digest(const struct python_copied_walk *walk, uint32_t i, uint64_t index)
-{
-	enum { FILE_AT = 2, NAME_AT = FILE_AT + (PYTHON_CODE_NAME - PYTHON_CODE_FILE) / WORD };
-	const uint64_t *head = walk->heads[i];
-
-	return stack_digest_word(head[NAME_AT] + 3 * head[FILE_AT], 2 * index + 1) +
-	       stack_digest_word(walk->code[i] + (walk->at[i] << 32), 2 * index + 2) +
-	       head[COPIED_HEAD_WORDS - 1] + walk->entry[i];
-}
-
-static uint64_t take_frames(const struct python_copied_walk *walk, struct python_frames *frames)
+/* Where the functions are, and where in them. */
+static uint64_t digest_of(const struct python_copied_walk *walk)
 {
 	uint64_t digest = 0;
-	uint32_t count = 0;
 
+	for (uint32_t i = 0; i < walk->count; i++)
+		digest += stack_digest_word(walk->code[i], 2 * (uint64_t)i + 1) +
+			  stack_digest_word(walk->at[i], 2 * (uint64_t)i + 2) + walk->entry[i];
+	return walk->count ? digest | 1 : 0;
+}
+
+/* False: none of them is there any more. */
+static bool take_frames(struct python_copied_walk *walk, struct python_frames *frames)
+{
+	frames->count = 0;
+	copy_heads(walk);
 	for (uint32_t i = 0; i < walk->count; i++) {
 		if (!is_code(walk->heads[i]))
 			continue;
-		digest += frame_digest(walk, i, count);
-		if (frames) {
-			frames->code[count] = walk->code[i];
-			frames->at[count] = walk->at[i];
-			frames->native_at[count] = walk->entry[i];
-		}
-		count++;
+		frames->code[frames->count] = walk->code[i];
+		frames->at[frames->count] = walk->at[i];
+		frames->native_at[frames->count++] = walk->entry[i];
 	}
-	if (frames)
-		frames->count = count;
-	return count ? digest | 1 : 0;
+	return frames->count > 0;
 }
 
 READS_STACKS uint64_t python_copied_frames(struct python_copy *room, uint64_t state, uint64_t hook,
 					   uint32_t depth, struct python_frames *frames)
 {
 	struct python_copied_walk *walk = &room->walk;
-	uint64_t entry;
+	uint64_t entry, digest;
 
 	walk->count = 0;
 	if (!copy_state(walk, state))
@@ -177,8 +168,8 @@ READS_STACKS uint64_t python_copied_frames(struct python_copy *room, uint64_t st
 			break;
 		above = entry;
 	}
-	copy_heads(walk);
-	return take_frames(walk, frames);
+	digest = digest_of(walk);
+	return !frames || take_frames(walk, frames) ? digest : 0;
 }
 
 /* --- Names --- */

@@ -17,8 +17,7 @@ enum {
 	COPIED_TEXT_CHARACTERS = 120,
 	COPIED_TEXT_BYTES = PYTHON_TEXT_OTHER + 4 * COPIED_TEXT_CHARACTERS,
 	COPIED_LINES_BYTES = 2048,
-	/* Words of a code object: two at its begin, four from where its file's name is. */
-	COPIED_HEAD_WORDS = 6
+	COPIED_HEAD_WORDS = 2 /* of a function: references, type */
 };
 
 /* A walk through the frames. */
