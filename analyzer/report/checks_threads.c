@@ -234,6 +234,9 @@ void checks_name_astray(struct checks *checks, const struct analysis *analysis,
 		snprintf(text, sizeof(text), "it waits too %s (%+.1f%% of the run) where %s",
 			 astray.ns > 0 ? "long" : "briefly", percent,
 			 place_describe(&place, where));
+	else if (!place.thread)
+		snprintf(text, sizeof(text),
+			 "%+.1f%% of the run came in by clients that are not recorded", percent);
 	else
 		snprintf(text, sizeof(text),
 			 "%+.1f%% of the run came in by the code of thread `%.40s` (%" PRIu32 ")",
