@@ -91,9 +91,10 @@ void agent_window(uint64_t wall_ns, uint64_t taken_ns, uint64_t now_ns, uint64_t
 
 /* --- A dump ----------------------------------------------------------------------------------- */
 
-/* Its file, and the tags that it says. 0, or a result of client_dump(). A process that recorded
- * nothing leaves no file. */
-static int write_dump(struct agent *agent, const struct watched *watched, struct analysis_job *job)
+/* Its file, and the tags and windows that it says. 0, or a result of client_dump(). A process that
+ * recorded nothing leaves no file. */
+static int write_dump(struct agent *agent, const struct watched *watched,
+		      struct analysis_window whole, struct analysis_job *job)
 {
 	const char *host = agent->config->agent.host;
 	struct output *output;
@@ -113,6 +114,7 @@ static int write_dump(struct agent *agent, const struct watched *watched, struct
 		metrics.events_lost_total += (double)output_lost_events(output);
 		tags_of(&job->tags, watched->rule, output_header_start(output), host,
 			watched->program, watched->pid);
+		analysis_windows(job, output_header_start(output), whole);
 	}
 	if (output_close(output) != 0 && result == 0)
 		result = -EIO;
@@ -154,11 +156,12 @@ static void make_room(struct agent *agent, int result)
 static void take_dump(struct agent *agent, struct watched *watched, bool is_last)
 {
 	struct analysis_job job = { .share_ppm = watched->share_ppm };
+	struct analysis_window whole;
 	uint64_t now_ns = clock_mono_ns();
 	int result;
 
-	agent_window(wall_now_ns(), watched->taken_ns, now_ns, &job.begin_ns, &job.end_ns);
-	result = write_dump(agent, watched, &job);
+	agent_window(wall_now_ns(), watched->taken_ns, now_ns, &whole.begin_ns, &whole.end_ns);
+	result = write_dump(agent, watched, whole, &job);
 	make_room(agent, result);
 	count_dump(agent, watched, result);
 	watched->due_ns = now_ns + agent->config->agent.interval_s * NS_PER_S;
@@ -186,8 +189,8 @@ static void queue_uploads(struct agent *agent)
 {
 	const struct analysis_job *job = &agent->analyses.jobs[0];
 	struct upload_window window = { .tags = &job->tags,
-					.begin_ns = job->begin_ns,
-					.end_ns = job->end_ns,
+					.begin_ns = job->windows[job->window].begin_ns,
+					.end_ns = job->windows[job->window].end_ns,
 					.share_ppm = job->share_ppm };
 
 	metrics.profiles_too_large_total += upload_read(&window, agent->analyses.directory);

@@ -2,8 +2,8 @@
 /*
  * Analyses. See analysis.h.
  *
- * A job has steps, each of which is a run of wcprof-analyze: the profiles, and what else uploads
- * need. Only the first must succeed.
+ * Each window of a job has steps, each of which is a run of wcprof-analyze: the profiles, and
+ * other files that uploads need. Only the first must succeed.
  */
 #include "analysis.h"
 
@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "client.h"
 #include "metrics.h"
 #include "try_analysis.h"
 
@@ -46,6 +47,29 @@ void analysis_init(struct analyses *analyses, const char *store)
 	snprintf(analyses->directory, sizeof(analyses->directory), "%s/profiles", store);
 }
 
+void analysis_windows(struct analysis_job *job, const char *header, struct analysis_window whole)
+{
+	const char *at = client_array(header, "windows"), *end = at ? client_end(at) : NULL;
+	uint64_t epoch_ns = 0, begin_ns, end_ns;
+	int read = 0;
+
+	job->window_count = 0;
+	(void)client_number(header, "epoch_unix_nano", &epoch_ns);
+	for (; end && sscanf(at + 1, "%" SCNu64 ",%" SCNu64 "%n", &begin_ns, &end_ns, &read) == 2;
+	     at += 1 + read) {
+		if (job->window_count == ANALYSIS_WINDOWS_MOST) {
+			metrics.analyses_dropped_total++;
+			continue;
+		}
+		job->windows[job->window_count++] =
+			(struct analysis_window){ epoch_ns + begin_ns, epoch_ns + end_ns };
+	}
+	if (job->window_count > 1)
+		return;
+	job->windows[0] = whole;
+	job->window_count = 1;
+}
+
 void analysis_add(struct analyses *analyses, const struct analysis_job *job)
 {
 	if (analyses->count == ANALYSIS_JOBS_MOST) {
@@ -58,6 +82,8 @@ void analysis_add(struct analyses *analyses, const struct analysis_job *job)
 
 void analysis_drop(struct analyses *analyses)
 {
+	if (++analyses->jobs[0].window < analyses->jobs[0].window_count)
+		return;
 	analyses->count--;
 	memmove(analyses->jobs, analyses->jobs + 1, analyses->count * sizeof(analyses->jobs[0]));
 	metrics.analyses_queued = (double)analyses->count;
@@ -101,7 +127,7 @@ static void become_idle(pid_t agent)
 struct command {
 	const char *words[ARGUMENTS_MOST];
 	size_t count;
-	char path[2 * STORE_PATH_BYTES], memory[24], output[STORE_PATH_BYTES + 16];
+	char path[2 * STORE_PATH_BYTES], memory[24], window[24], output[STORE_PATH_BYTES + 16];
 	char tags[4][TAG_BYTES];
 	size_t tag_count;
 };
@@ -147,6 +173,11 @@ static void make_command(const struct analyses *analyses, struct command *comman
 	add(command, "0");
 	add(command, "--max-memory");
 	add(command, command->memory);
+	if (job->window_count > 1) {
+		snprintf(command->window, sizeof(command->window), "%zu", job->window + 1);
+		add(command, "--window");
+		add(command, command->window);
+	}
 	add(command, "--export");
 	add(command, steps[analyses->step].word);
 	add(command, "--output");
@@ -207,7 +238,7 @@ static bool has_ended(struct analyses *analyses, uint64_t now_ns, bool *is_well)
 	return true;
 }
 
-/* The first job's files are of no use. */
+/* The files of this window are of no use. */
 static void fail(struct analyses *analyses)
 {
 	metrics.analyses_failed_total++;

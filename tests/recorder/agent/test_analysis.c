@@ -52,7 +52,7 @@ static void teardown(void)
 
 static void add(const char *dump)
 {
-	struct analysis_job job = { .tags = { .service = "s" } };
+	struct analysis_job job = { .tags = { .service = "s" }, .window_count = 1 };
 
 	snprintf(job.dump, sizeof(job.dump), "%s", dump);
 	analysis_add(&analyses, &job);
@@ -126,6 +126,57 @@ START_TEST(which_packages_the_code_is_of_is_a_step)
 		 directory);
 	ck_assert_ptr_nonnull(strstr(read_said(), wanted));
 	ck_assert_ptr_null(strstr(read_said(), "otlp"));
+}
+END_TEST
+
+#define HEADER(windows) "{\"epoch_unix_nano\":1000,\"dumped_unix_nano\":9,\"windows\":[" windows
+
+static const struct {
+	const char *header;
+	size_t count;
+	uint64_t begin_ns, end_ns; /* of the last one */
+	double dropped;
+} headers[] = {
+	{ "", 1, 5, 7, 0 },
+	{ HEADER("0,30]"), 1, 5, 7, 0 }, /* all of the dump, and what was lost before */
+	{ HEADER("0,30,40,50]"), 2, 1040, 1050, 0 },
+	{ HEADER("0,30,40,50"), 1, 5, 7, 0 }, /* cut off */
+	{ HEADER("]"), 1, 5, 7, 0 },
+	{ HEADER("0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,"
+		 "28,29,30,31,32,33,34,35]"),
+	  ANALYSIS_WINDOWS_MOST, 1030, 1031, 2 },
+};
+
+START_TEST(a_header_says_which_windows_there_are)
+{
+	struct analysis_job job = { .window = 0 };
+
+	metrics.analyses_dropped_total = 0;
+	analysis_windows(&job, headers[_i].header, (struct analysis_window){ 5, 7 });
+	ck_assert_uint_eq(job.window_count, headers[_i].count);
+	ck_assert_uint_eq(job.windows[job.window_count - 1].begin_ns, headers[_i].begin_ns);
+	ck_assert_uint_eq(job.windows[job.window_count - 1].end_ns, headers[_i].end_ns);
+	ck_assert_double_eq(metrics.analyses_dropped_total, headers[_i].dropped);
+}
+END_TEST
+
+/* The second of three windows is of no use. */
+START_TEST(each_window_has_profiles_of_its_own)
+{
+	put_program("echo \"$6 $7\" >>$SAYS/said; test $7 != 2");
+	add("/d/one");
+	add("/d/two");
+	analyses.jobs[0].window_count = 3;
+	ck_assert(go_on());
+	ck_assert_uint_eq(analyses.jobs[0].window, 0);
+	analysis_drop(&analyses);
+	ck_assert(go_on());
+	ck_assert_uint_eq(analyses.jobs[0].window, 2);
+	ck_assert_double_eq(metrics.analyses_failed_total, 1);
+	ck_assert_str_eq(read_said(), "--window 1\n--window 2\n--window 3\n");
+	analysis_drop(&analyses);
+	ck_assert_uint_eq(analyses.count, 1);
+	ck_assert_str_eq(analyses.jobs[0].dump, "/d/two");
 }
 END_TEST
 
@@ -207,6 +258,8 @@ SUITE()
 	TEST(a_dump_is_analyzed_for_its_profiles);
 	TEST(otlp_is_a_second_step_with_tags);
 	TEST(which_packages_the_code_is_of_is_a_step);
+	EACH(a_header_says_which_windows_there_are, headers);
+	TEST(each_window_has_profiles_of_its_own);
 	TEST(one_that_fails_makes_room_for_the_next);
 	TEST(withheld_answers_do_not_matter);
 	TEST(one_that_lasts_too_long_is_ended);
