@@ -27,68 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The directions of a call on its descriptor, and on the other one where it has two. */
-struct call_directions {
-	enum flow_direction own;
-	enum flow_direction other;
-};
-
-/*
- * Parts of the names of calls, also those of libc's streams. Of these the bytes are those that went
- * through the descriptor: where the buffer served, there is none.
- */
-static const char *const reading[] = { "read", "recv", "receive", "rcv", "get", "scan", NULL };
-static const char *const writing[] = { "write", "send",   "snd",   "put",     "print",
-				       "flush", "fclose", "fseek", "fsetpos", NULL };
-
-static bool begins_any(const char *rest, const char *const *parts)
-{
-	for (; *parts; parts++)
-		if (**parts == *rest && strncmp(rest, *parts, strlen(*parts)) == 0)
-			return true;
-	return false;
-}
-
-/* Asked of every call many times: few letters begin a part. */
-static enum flow_direction direction_in(const char *call)
-{
-	enum flow_direction found = FLOW_NONE;
-
-	for (; *call; call++) {
-		bool may_read = *call == 'r' || *call == 'g' || *call == 's';
-		bool may_write = *call == 'w' || *call == 's' || *call == 'p' || *call == 'f';
-
-		if (may_read && begins_any(call, reading))
-			return FLOW_READ;
-		if (may_write && begins_any(call, writing))
-			found = FLOW_WRITE;
-	}
-	return found;
-}
-
-static struct call_directions directions_of(const char *call)
-{
-	if (strcmp(call, "splice") == 0)
-		return (struct call_directions){ FLOW_READ, FLOW_WRITE };
-	if (strcmp(call, "tee") == 0) /* the bytes that it reads stay there */
-		return (struct call_directions){ FLOW_NONE, FLOW_WRITE };
-	if (strncmp(call, "sendfile", 8) == 0)
-		return (struct call_directions){ FLOW_WRITE, FLOW_READ };
-	if (strcmp(call, "vmsplice") == 0)
-		return (struct call_directions){ FLOW_WRITE, FLOW_NONE };
-	return (struct call_directions){ direction_in(call), FLOW_NONE };
-}
-
-enum flow_direction flow_direction_of(const char *call)
-{
-	return directions_of(call).own;
-}
-
-enum flow_direction flow_other_direction_of(const char *call)
-{
-	return directions_of(call).other;
-}
-
 /* All sides of all flows, in order. */
 struct sides {
 	const struct recording *rec;
@@ -129,6 +67,15 @@ static bool is_look(const struct recording *rec, uint32_t op)
 				       : call->outcome == OUTCOME_ERROR;
 }
 
+/* It began before the selected time, so its bytes may have been read before, too. They are there as
+ * soon as it begins, unless it has to wait for room. */
+static bool was_written_before(const struct recording *rec, uint32_t op)
+{
+	const struct rec_op *io = &rec->ops[op];
+
+	return rec->extras[op].cut && io->end_ns - io->start_ns < assume.write_waited;
+}
+
 static void side_add(struct sides *sides, uint32_t op, bool is_other)
 {
 	const struct recording *rec = sides->rec;
@@ -150,6 +97,8 @@ static void side_add(struct sides *sides, uint32_t op, bool is_other)
 		side.amount = rec->extras[op].amount ? side.amount : 0;
 	if (io->outcome == OUTCOME_ERROR && side.is_write && end.unit != FLOW_CONNECTIONS)
 		side.amount = 0; /* a connection that comes about later is an error as well */
+	if (side.is_write && was_written_before(rec, op))
+		side.amount = 0;
 	if (!side.amount && (!side.is_look || end.unit == FLOW_BYTES))
 		return;
 	side.flow = addresses_add(&sides->names, 0, end.name);

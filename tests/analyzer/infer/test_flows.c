@@ -399,6 +399,39 @@ START_TEST(a_poll_takes_nothing)
 }
 END_TEST
 
+/* The first write had begun before the selected time, and went on for so long in it. */
+static const struct {
+	double to_ms;
+	bool is_read_later;
+} cut_writes[] = {
+	{ 0.02, false }, { 3, true }, /* it waits until there is room */
+};
+
+START_TEST(bytes_that_were_there_before_the_selected_time_are_gone)
+{
+	struct sketch sketch;
+	struct flows flows;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "a", 0, 100);
+	sketch_thread(&sketch, "b", 0, 100);
+	uint32_t cut = sketch_io(&sketch, 0, "write", "tcp a>b", 100, 0, cut_writes[_i].to_ms);
+	uint32_t write = sketch_io(&sketch, 0, "write", "tcp a>b", 20, 10, 10.01);
+	if (cut_writes[_i].is_read_later)
+		sketch_io(&sketch, 1, "read", "tcp b>a", 100, 1, 1.01);
+	uint32_t read = sketch_io(&sketch, 1, "read", "tcp b>a", 20, 10.1, 10.11);
+	sketch.rec.extras[cut].cut = true;
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	const struct transfer *transfers = flows.transfers;
+	ck_assert_int_eq(flows.transfer_of[cut] != NO_INDEX, cut_writes[_i].is_read_later);
+	ck_assert_uint_ne(flows.transfer_of[write], NO_INDEX);
+	ck_assert_uint_eq(transfers[flows.transfer_of[read]].first_ns, 10 * SKETCH_MS);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(a_poll_takes_nothing);
@@ -409,6 +442,7 @@ SUITE()
 	TEST(only_the_last_bytes_may_come_from_nowhere);
 	TEST(a_recording_may_begin_in_the_middle);
 	TEST(a_waiting_write_shows_the_capacity);
+	EACH(bytes_that_were_there_before_the_selected_time_are_gone, cut_writes);
 	EACH(unix_sockets_meet_by_inode, unix_ends);
 	EACH(streams_read_and_write, streams);
 	EACH(what_has_two_ends_is_in_two_flows, between);
