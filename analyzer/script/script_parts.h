@@ -432,8 +432,10 @@ void script_race(struct compiler *, bool is_poll);
 void script_race_ends(struct compiler *, uint32_t index, bool is_poll);
 void script_races_complete(struct script *);
 
-/* script_threads.c */
+/* script_finishers.c */
 void script_choose_finishers(struct script *, const struct compiler *);
+
+/* script_threads.c */
 /* The image that a process went on with by exec after this one, NO_INDEX = none. */
 uint32_t script_next_image(const struct recording *, uint32_t process);
 
@@ -446,6 +448,8 @@ uint32_t script_ending_thread(const struct recording *, uint32_t process);
 
 /* The first thread of a process; NO_INDEX = not recorded. */
 uint32_t script_first_thread(const struct recording *, uint32_t process);
+/* The first thread of a client's first image, or of its last one; NO_INDEX = none. */
+uint32_t script_thread_of_client(const struct recording *, uint32_t client, bool last);
 
 /* The actor that a link starts (a thread, or the first one of a process), or that a wait joins;
  * NO_INDEX = none. */
