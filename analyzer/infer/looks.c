@@ -222,6 +222,7 @@ void looks_build(struct looks *looks, const struct recording *recording,
 	looks->lock_count = locked.lock_count;
 	look_retries_find(&retries, &search.found);
 	rows_join(looks, &retries);
+	look_sizes_find(&search.found);
 	free(is_for_lock);
 	free(search.found.runs);
 }
@@ -230,6 +231,7 @@ void looks_free(struct looks *looks)
 {
 	free(looks->rows);
 	free(looks->locks);
+	free(looks->sizes);
 	*looks = (struct looks){ 0 };
 }
 

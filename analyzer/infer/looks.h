@@ -34,6 +34,8 @@ struct look_row {
 	uint32_t first_lock;
 	uint32_t lock_count;
 	uint32_t hold; /* of a file's lock, the first one after it; NO_INDEX = it is no such row */
+	uint32_t first_size; /* of its class, in looks.sizes */
+	uint32_t size_count;
 	enum look_sort sort;
 };
 
@@ -42,6 +44,7 @@ struct look_lock {
 	uint64_t address;
 	uint32_t lock; /* its number in the script, which is set there; NO_INDEX = none */
 	bool is_read;
+	bool has_share; /* the row's own thread reads it, and wants it alone */
 };
 
 struct looks {
@@ -49,6 +52,8 @@ struct looks {
 	size_t count;
 	struct look_lock *locks;
 	size_t lock_count;
+	double *sizes; /* by class, what the first sleep of a row is to last, the second one, ... */
+	size_t size_count;
 };
 
 void looks_build(struct looks *looks, const struct recording *recording,
@@ -64,6 +69,9 @@ static inline uint32_t looks_lock(const struct looks *looks, uint32_t row)
 	return its->lock_count ? looks->locks[its->first_lock + its->lock_count - 1].lock
 			       : NO_INDEX;
 }
+
+/* If the row had some sleeps more, from 1 on: the last of them, times the last one that it had. */
+double looks_growth(const struct looks *looks, const struct look_row *row, uint32_t more);
 
 /* The row that an op of its thread is in; NULL = in none. */
 const struct look_row *looks_of(const struct looks *looks, const struct recording *recording,

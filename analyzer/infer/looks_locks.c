@@ -28,6 +28,9 @@ struct lock_search {
 	uint64_t address; /* the last lock that was found taken, 0 = none */
 	uint32_t hold;    /* the first one since the last sleep, NO_INDEX = none */
 	bool is_new;      /* that was since the last sleep */
+	uint64_t *shares; /* addresses of the locks that the thread reads now */
+	size_t share_count;
+	size_t share_capacity;
 };
 
 static void row_begins(struct lock_search *search, uint32_t thread)
@@ -40,6 +43,30 @@ static void row_begins(struct lock_search *search, uint32_t thread)
 	search->address = 0;
 	search->hold = NO_INDEX;
 	search->is_new = false;
+}
+
+static bool has_share(const struct lock_search *search, uint64_t address)
+{
+	for (size_t i = 0; i < search->share_count; i++)
+		if (search->shares[i] == address)
+			return true;
+	return false;
+}
+
+static void share_begins(struct lock_search *search, uint64_t address)
+{
+	search->shares = memory_grow(search->shares, &search->share_capacity,
+				     search->share_count + 1, sizeof(*search->shares));
+	search->shares[search->share_count++] = address;
+}
+
+static void share_ends(struct lock_search *search, uint64_t address)
+{
+	for (size_t i = search->share_count; i-- > 0;)
+		if (search->shares[i] == address) {
+			search->shares[i] = search->shares[--search->share_count];
+			return;
+		}
 }
 
 static void lock_found_taken(struct lock_search *search, const struct rec_wait *wait)
@@ -56,7 +83,8 @@ static void lock_found_taken(struct lock_search *search, const struct rec_wait *
 	looks->locks[looks->lock_count++] =
 		(struct look_lock){ .address = wait->address,
 				    .lock = NO_INDEX,
-				    .is_read = wait->reason == REASON_RWLOCK_READ };
+				    .is_read = wait->reason == REASON_RWLOCK_READ,
+				    .has_share = has_share(search, wait->address) };
 }
 
 static void sleep_begins(struct lock_search *search, uint32_t thread, uint32_t op)
@@ -99,6 +127,12 @@ static void lock_gained(struct lock_search *search, uint32_t thread, uint32_t ho
 	row_begins(search, thread);
 }
 
+static bool is_share(const struct recording *recording, uint32_t op)
+{
+	return recording->ops[op].kind == KIND_HOLD && recording->extras[op].shared &&
+	       rec_is_file_lock(recording->extras[op].address);
+}
+
 static void happens(struct lock_search *search, uint32_t thread, const struct moment *moment)
 {
 	const struct recording *recording = search->recording;
@@ -114,6 +148,10 @@ static void happens(struct lock_search *search, uint32_t thread, const struct mo
 			sleep_begins(search, thread, moment->index);
 		else if (kind == KIND_HOLD)
 			lock_gained(search, thread, moment->index);
+		if (type == MOMENT_OP_BEGIN && is_share(recording, moment->index))
+			share_begins(search, recording->extras[moment->index].address);
+	} else if (type == MOMENT_OP_END && is_share(recording, moment->index)) {
+		share_ends(search, recording->extras[moment->index].address);
 	}
 }
 
@@ -135,9 +173,11 @@ bool *look_locks_find(struct looks *looks, const struct recording *recording,
 	search.is_taken = memory_new(recording->op_count, sizeof(*search.is_taken));
 	for (uint32_t thread = 0; thread < timeline->thread_count; thread++) {
 		row_begins(&search, thread);
+		search.share_count = 0;
 		for (size_t i = timeline->first[thread]; i < timeline->first[thread + 1]; i++)
 			happens(&search, thread, &timeline->moments[i]);
 	}
 	free(search.sleeps);
+	free(search.shares);
 	return search.is_taken;
 }

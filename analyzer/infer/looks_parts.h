@@ -2,7 +2,7 @@
 /*
  * Shared by the files that find rows of looks, and private to them: looks.c finds the sleeps,
  * looks_causes.c what another thread did that ended them. looks_locks.c has those for locks on
- * files, looks_retries.c those that back off. One thread.
+ * files, looks_retries.c those that back off, looks_sizes.c how far. One thread.
  */
 #ifndef WCPROF_LOOKS_PARTS_H
 #define WCPROF_LOOKS_PARTS_H
@@ -50,6 +50,9 @@ void look_ends_free(struct look_ends *ends);
  * end with what other threads do. */
 bool look_rows_are_ended(const struct look_ends *ends, const uint32_t *sleeps, const bool *follows,
 			 uint32_t count);
+
+/* looks_sizes.c: the sizes of all rows, which are complete. */
+void look_sizes_find(const struct look_search *search);
 
 /* looks_causes.c: fills in the sort of each row, its ender and when. */
 void look_causes_find(const struct look_search *search);

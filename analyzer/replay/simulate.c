@@ -163,7 +163,8 @@ static inline __attribute__((always_inline)) const struct step *run_steps(struct
 			    !pass_run(sim, player, step, ahead, way, &now_ns, until_ns))
 				break;
 		} else if (step->type == STEP_DELAY) {
-			now_ns += simulate_scaled_ns(sim, player, step);
+			now_ns += player->row ? simulate_nap_ns(sim, player, step)
+					      : simulate_scaled_ns(sim, player, step);
 		} else if (step->type == STEP_FIXED) {
 			now_ns += step->ns;
 		} else if (step->type == STEP_OVERRUN) {

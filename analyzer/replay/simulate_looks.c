@@ -34,9 +34,37 @@ static bool are_free(const struct simulation *sim, const struct look_row *row, u
 		const struct lock *lock =
 			locks[i].lock == NO_INDEX ? NULL : &sim->locks[locks[i].lock];
 		if (lock && lock->owner != actor &&
-		    (lock->owner != NO_INDEX || (!locks[i].is_read && lock->reader_count)))
+		    (lock->owner != NO_INDEX ||
+		     (!locks[i].is_read && lock->reader_count > locks[i].has_share)))
 			return false;
 	}
+	return true;
+}
+
+uint64_t simulate_nap_ns(const struct simulation *sim, const struct player *player,
+			 const struct step *delay)
+{
+	const struct looks *looks = &sim->script->looks;
+	const struct look_row *row = &looks->rows[player->row - 1];
+	bool is_its = sim->script->scopes.scopes[delay->arg].leaf == row->class;
+	double times = is_its ? looks_growth(looks, row, player->rounds) : 1;
+
+	return (uint64_t)((double)simulate_scaled_ns(sim, player, delay) * times);
+}
+
+static bool go_on(struct player *player, const struct step *look)
+{
+	player->rounds = 0;
+	player->row = 0;
+	player->step += (uint32_t)look->jump;
+	return true;
+}
+
+static bool go_round(struct player *player, const struct step *look)
+{
+	player->tried_ns = player->now_ns;
+	if (player->rounds)
+		player->row = 1 + look->arg;
 	return true;
 }
 
@@ -48,13 +76,9 @@ static bool look_at_locks(struct simulation *sim, const struct step *step, uint3
 	bool is_last = step[1].type == STEP_AGAIN;
 
 	if (are_free(sim, &sim->script->looks.rows[step->arg], actor) || player->is_forced ||
-	    (is_last &&
-	     (player->tried_ns == player->now_ns || simulate_is_hopeless(sim, player)))) {
-		player->rounds = 0;
-		player->step += (uint32_t)step->jump;
-	}
-	player->tried_ns = player->now_ns;
-	return true;
+	    (is_last && (player->tried_ns == player->now_ns || simulate_is_hopeless(sim, player))))
+		return go_on(player, step);
+	return go_round(player, step);
 }
 
 bool simulate_look(struct simulation *sim, const struct step *step, uint32_t actor)
@@ -66,19 +90,15 @@ bool simulate_look(struct simulation *sim, const struct step *step, uint32_t act
 
 	if (sim->script->looks.rows[step->arg].sort == LOOK_LOCKED)
 		return look_at_locks(sim, step, actor);
-	if (sight->is_there || player->is_forced) {
-		player->rounds = 0;
-		player->step += (uint32_t)step->jump;
-		return true;
-	}
+	if (sight->is_there || player->is_forced)
+		return go_on(player, step);
 	if (!is_last)
 		return true;
 	if (player->tried_ns == player->now_ns || simulate_is_hopeless(sim, player)) {
 		simulate_sleep(sim, &sight->sleepers, actor);
 		return false;
 	}
-	player->tried_ns = player->now_ns;
-	return true;
+	return go_round(player, step);
 }
 
 void simulate_reach(struct simulation *sim, const struct step *step, uint32_t actor)

@@ -110,6 +110,7 @@ struct player {
 	uint32_t step;
 	uint32_t back_step; /* in a turn that it makes: where it goes on then */
 	uint32_t rounds;    /* of a loop of tries or looks, in vain so far */
+	uint32_t row;       /* 1 + that of the looks of these rounds; 0 = it is in none */
 	uint32_t next;      /* in the queue that it sleeps in */
 	struct queue joiners;
 	uint32_t job;       /* that it does, among those of all sources; NO_INDEX = it does none */
@@ -163,8 +164,7 @@ struct lengths {
 	uint64_t last_ns;    /* when the last actor starts that nobody starts */
 };
 
-/* Looking at all actors after each round in vain would cost more than the rounds. */
-enum { ROUNDS_A_LOOK = 1024 };
+enum { ROUNDS_A_LOOK = 1024 }; /* looking at all actors after each would cost more than they do */
 
 /* Another program: the period in which it wants a CPU, or wants one next. */
 struct stranger {
@@ -398,7 +398,8 @@ bool simulate_race(struct simulation *, const struct step *, uint32_t actor);
 const struct step *simulate_raced(const struct step *);
 void simulate_timeout(struct simulation *, uint32_t actor);
 
-/* simulate_looks.c */
+/* simulate_looks.c; of a delay in rounds beyond the recorded ones, in which sleeps may grow. */
+uint64_t simulate_nap_ns(const struct simulation *, const struct player *, const struct step *);
 bool simulate_look(struct simulation *, const struct step *, uint32_t actor);
 void simulate_reach(struct simulation *, const struct step *, uint32_t actor);
 /* Every actor sleeps or goes round, now and then looked at: nothing ends its rounds. */

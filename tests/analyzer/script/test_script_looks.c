@@ -3,6 +3,8 @@
  * other number of times. */
 #include "script/script.h"
 
+#include "infer/filelocks.h"
+
 #include "replayed.h"
 #include "sketch.h"
 #include "suite.h"
@@ -82,9 +84,101 @@ START_TEST(looks_without_sleeps_find_it_at_once)
 }
 END_TEST
 
+enum { PROCESSES = 2 };
+
+static struct rec_process processes[PROCESSES];
+
+/* One thread a process, from 0 to 100 ms. */
+static void sketch_processes(struct sketch *sketch)
+{
+	sketch_begin(sketch);
+	sketch->rec.processes = processes;
+	sketch->rec.process_count = PROCESSES;
+	for (uint32_t i = 0; i < PROCESSES; i++) {
+		sketch_thread(sketch, "main", 0, 100);
+		sketch->rec.threads[i].process = i;
+		processes[i] =
+			(struct rec_process){ .pid = i + 1, .op = sketch->rec.threads[i].op };
+	}
+}
+
+/* Asks for a lock on a file, or gives it back; 10 us. */
+static void ask_file(struct sketch *sketch, uint32_t thread, const char *asked, double at_ms,
+		     bool gets)
+{
+	uint32_t op = sketch_io(sketch, thread, "fcntl", "file /db", 0, at_ms, at_ms + 0.01);
+
+	sketch->rec.extras[op].fd = 3;
+	sketch->rec.extras[op].other_ident = sketch_string(sketch, asked);
+	if (!gets)
+		sketch->rec.ops[op].outcome = OUTCOME_ERROR;
+}
+
+static const char unlock[] = "file-lock none 7+1 of 1:2";
+static const char try_read[] = "file-lock try-read 7+1 of 1:2";
+static const char try_write[] = "file-lock try-write 7+1 of 1:2";
+
+/* Both read the file; one of them wants to write to it, and has to wait for the other one alone. */
+START_TEST(a_thread_does_not_wait_for_its_own_lock)
+{
+	struct sketch sketch;
+
+	sketch_processes(&sketch);
+	ask_file(&sketch, 0, try_read, 2, true);
+	sketch_io(&sketch, 0, "work", "", 1, 3, 24.9);
+	ask_file(&sketch, 0, unlock, 25, true);
+	ask_file(&sketch, 1, try_read, 3, true);
+	for (int i = 0; i < 3; i++) {
+		ask_file(&sketch, 1, try_write, 10 * i + 10, i == 2);
+		if (i < 2)
+			sketch_sleep(&sketch, 1, "nap", 10 * i + 10.02, 10 * i + 20);
+	}
+	ask_file(&sketch, 1, unlock, 40, true);
+	file_locks_find(&sketch.rec);
+	sketch_end(&sketch);
+	replayed_expect(&sketch, 1, NULL, 1, 100);
+	replayed_expect(&sketch, 2, "work", 0.5, 90);
+	replayed_expect(&sketch, 3, "work", 2, 121.9);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* Naps of 1, 2 and 4 ms once, and one of 1 ms another time: there would have been longer ones. */
+START_TEST(rounds_that_come_on_top_grow_like_others)
+{
+	static const double first_ms[] = { 5, 6, 8, 12 };
+	struct sketch sketch;
+
+	sketch_processes(&sketch);
+	ask_file(&sketch, 0, try_write, 2, true);
+	ask_file(&sketch, 0, unlock, 9, true);
+	ask_file(&sketch, 0, try_write, 50, true);
+	sketch_io(&sketch, 0, "work", "", 1, 50.4, 51.4);
+	ask_file(&sketch, 0, unlock, 51.5, true);
+	for (int i = 0; i < 4; i++) {
+		ask_file(&sketch, 1, try_write, first_ms[i], i == 3);
+		if (i < 3)
+			sketch_sleep(&sketch, 1, "nap", first_ms[i] + 0.01, first_ms[i + 1]);
+	}
+	ask_file(&sketch, 1, unlock, 13, true);
+	ask_file(&sketch, 1, try_write, 51, false);
+	sketch_sleep(&sketch, 1, "nap", 51.01, 52);
+	ask_file(&sketch, 1, try_write, 52, true);
+	ask_file(&sketch, 1, unlock, 53, true);
+	file_locks_find(&sketch.rec);
+	sketch_end(&sketch);
+	replayed_expect(&sketch, 1, NULL, 1, 100);
+	replayed_expect(&sketch, 2, "work", 2, 100 + 1.99);
+	replayed_expect(&sketch, 3, "work", 4, 100 + 1.99 + 3.99);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(a_row_ends_with_the_first_look_that_finds_it);
 	TEST(a_thread_that_keeps_house_ends_when_it_is_told);
 	TEST(looks_without_sleeps_find_it_at_once);
+	TEST(a_thread_does_not_wait_for_its_own_lock);
+	TEST(rounds_that_come_on_top_grow_like_others);
 }
