@@ -61,6 +61,8 @@ def answer(build, paths, question_from, whole_ns=0):
     report = analyze(build, paths, "--top", "100000")
     question = question_from(report)
     alone = analyze(build, paths, "--min-self", NEVER, "--what-if", question)
+    if not alone["asked"]:
+        raise ValueError(alone["warnings"][0])
     asked = alone["asked"][0]
     report["checks"] += [check for check in alone["checks"] if check["check"] in ABOUT_QUESTIONS]
     withheld = [check["check"] for check in report["checks"] if check["state"] == "withholds"]
