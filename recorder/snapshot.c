@@ -193,6 +193,7 @@ static uint64_t last_sign_of_life(struct snapshot *snapshot, const struct arena 
 {
 	uint64_t last = later(arena->process_op.start, load_relaxed(&arena->dumped_ticks));
 
+	last = later(last, load_acquire(&arena->process_ended));
 	for (uint32_t i = 0; i < snapshot->open_count; i++)
 		last = later(later(last, snapshot->opens[i].cut), snapshot->opens[i].record.start);
 	for (uint32_t i = 0; i < snapshot->thread_count; i++)

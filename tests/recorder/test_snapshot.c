@@ -50,6 +50,19 @@ START_TEST(what_was_not_handed_out_is_in_the_next)
 }
 END_TEST
 
+/* Or its end would lie behind the dump's, and the process would pass for one that goes on. */
+START_TEST(a_dead_process_was_there_until_it_ended)
+{
+	struct snapshot snapshot;
+
+	record_io(1);
+	recorder_arena->process_ended = clock_now_ticks();
+	ck_assert_int_eq(snapshot_take(&snapshot, recorder_arena, DUMP_DEAD), 0);
+	ck_assert_uint_eq(snapshot.now.ticks, recorder_arena->process_ended);
+	snapshot_drop(&snapshot, recorder_arena, true);
+}
+END_TEST
+
 START_TEST(losses_are_reported_once)
 {
 	struct snapshot snapshot;
@@ -170,6 +183,7 @@ SUITE()
 	FIXTURE(setup, teardown);
 	TEST(one_drainer_at_a_time);
 	TEST(what_was_not_handed_out_is_in_the_next);
+	TEST(a_dead_process_was_there_until_it_ended);
 	TEST(losses_are_reported_once);
 	TEST(reset_forgets);
 }
