@@ -79,7 +79,8 @@ static struct semaphore_study *semaphores_study(const struct script *script)
 	return studies;
 }
 
-/* It neither is nor lets go work for others: a lock goes back, or the rest of a message is read. */
+/* It is no work: a lock goes back, the rest of a message is read, or there is room for another one
+ * in the queue. */
 static bool is_aside(const struct script *script, const struct step *step,
 		     const struct semaphore_study *studies)
 {
@@ -87,7 +88,7 @@ static bool is_aside(const struct script *script, const struct step *step,
 
 	if (type == STEP_RECEIVE)
 		return script->flows.transfers[step->arg].is_rest;
-	if (type == STEP_PERMIT || type == STEP_CLAIM || type == STEP_POST)
+	if (type == STEP_PERMIT || type == STEP_CLAIM)
 		return studies[step->arg].is_given_back;
 	return type != STEP_DELAY && type != STEP_TAKE && type != STEP_SEND;
 }

@@ -76,6 +76,41 @@ START_TEST(who_is_there_for_the_last_job_goes_on_while_there_are_any)
 }
 END_TEST
 
+/* Two threads make four jobs in turn, and are told to end by one more permit each. Whatever they
+ * take makes room in a queue, for which main waits. */
+START_TEST(a_thread_that_makes_room_and_ends_has_left)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_thread(&sketch, "worker", 0, 6);
+	sketch_thread(&sketch, "worker", 0, 7);
+	for (int i = 0; i < 6; i++) {
+		uint32_t worker = (uint32_t)(1 + i % 2);
+
+		sketch_link(&sketch, 0, LINK_POST, "S", 1.05 + i, 0, NO_INDEX);
+		sketch_wait(&sketch, worker, REASON_SEM, "S", 1 + i, 1.1 + i, NO_INDEX);
+		sketch_link(&sketch, worker, LINK_POST, "R", 1.15 + i, 0, NO_INDEX);
+		sketch_wait(&sketch, 0, REASON_SEM, "R", 1.1 + i, 1.2 + i, NO_INDEX);
+		if (i < 4)
+			sketch_sleep(&sketch, worker, "job", 1.2 + i, 1.9 + i);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	size_t count = 0;
+
+	for (size_t i = 0; i < script.source_count; i++)
+		count += script.jobs[i].count;
+	ck_assert_uint_eq(count, 4);
+	ck_assert_uint_ne(script.actors[1].last_body, NO_INDEX);
+	ck_assert_uint_ne(script.actors[2].last_body, NO_INDEX);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* Two threads read messages in two parts, under a lock that is a semaphore. The last ones tell them
  * to end. */
 START_TEST(a_message_in_parts_is_one_job)
@@ -249,5 +284,6 @@ SUITE()
 	TEST(permits_that_others_post_are_jobs);
 	TEST(permits_that_are_given_back_are_a_limit);
 	TEST(a_message_in_parts_is_one_job);
+	TEST(a_thread_that_makes_room_and_ends_has_left);
 	TEST(who_is_there_for_the_last_job_goes_on_while_there_are_any);
 }
