@@ -26,6 +26,8 @@ struct row_search {
 	struct run loose;
 	bool has_tight;          /* a row with looks alone is in the other one */
 	bool did_more;           /* since the last sleep, than a call that moves no bytes */
+	uint32_t held;           /* locks that it has */
+	uint32_t held_before;    /* in the last sleep */
 	const bool *is_for_lock; /* by op: sleeps of rows for locks on files; NULL = none */
 };
 
@@ -94,13 +96,16 @@ static bool is_look(const struct row_search *search, uint32_t op)
 static void sleep_begins(struct row_search *search, uint32_t op)
 {
 	const uint32_t *of_op = search->found.classes->of_op;
-	if (search->loose.first != NO_INDEX && of_op[op] != of_op[search->loose.first])
+	/* One that sleeps with a lock, and then without, works with it in between. */
+	if (search->loose.first != NO_INDEX &&
+	    (of_op[op] != of_op[search->loose.first] || search->held != search->held_before))
 		row_ends(search);
 	if (search->tight.first != NO_INDEX && !is_look(search, op))
 		tight_ends(search);
 	run_add(&search->tight, op);
 	run_add(&search->loose, op);
 	search->did_more = false;
+	search->held_before = search->held;
 }
 
 /* It may be done once more, or not at all, and no other thread is the worse for it. */
@@ -125,6 +130,7 @@ static void happens(struct row_search *search, size_t index)
 	bool is_end = type == MOMENT_OP_END || type == MOMENT_OP_POINT;
 	bool is_sleep = (is_begin || is_end) && recording->ops[moment->index].kind == KIND_SLEEP &&
 			!recording->extras[moment->index].open;
+	search->held = look_locks_held(recording, moment, search->held);
 	if (is_sleep && search->is_for_lock && search->is_for_lock[moment->index]) {
 		row_ends(search);
 		return;
@@ -153,6 +159,7 @@ static void find_rows(struct row_search *search)
 	for (search->thread = 0; search->thread < timeline->thread_count; search->thread++) {
 		search->tight.first = search->loose.first = NO_INDEX;
 		search->has_tight = search->did_more = false;
+		search->held = search->held_before = 0;
 		for (size_t i = timeline->first[search->thread];
 		     i < timeline->first[search->thread + 1]; i++)
 			happens(search, i);

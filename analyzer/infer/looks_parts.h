@@ -7,6 +7,7 @@
 #ifndef WCPROF_LOOKS_PARTS_H
 #define WCPROF_LOOKS_PARTS_H
 
+#include "format.h"
 #include "looks.h"
 
 /* Sleeps that follow each other. */
@@ -35,6 +36,18 @@ bool *look_locks_find(struct looks *looks, const struct recording *recording,
 
 /* looks_retries.c: sleeps between tries that fail, and are in no row yet; in empty looks. */
 void look_retries_find(struct looks *looks, const struct look_search *search);
+
+/* How many locks a thread has after one of its moments, if it had so many before it. */
+static inline uint32_t look_locks_held(const struct recording *recording,
+				       const struct moment *moment, uint32_t held)
+{
+	enum moment_type type = moment_type(moment);
+
+	if ((type != MOMENT_OP_BEGIN && type != MOMENT_OP_END) ||
+	    recording->ops[moment->index].kind != KIND_HOLD)
+		return held;
+	return type == MOMENT_OP_BEGIN ? held + 1 : held - (held > 0);
+}
 
 /* looks_ended.c: calls and sleeps, by their ends. */
 struct look_ends {

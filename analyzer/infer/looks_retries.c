@@ -2,11 +2,11 @@
 /*
  * Finds sleeps between tries that fail; looks.h has the contract.
  *
- * Method. Sleeps of a class follow each other, with a brief try between them: a try moves no bytes
- * from or to other threads. They are retries in two cases. Sleeps get longer from one to the next,
- * and each row begins anew with a short one: work is not like that. Or rows end with what other
- * threads do (looks_ended.c). Each row of the class is as long as other threads made it then, even
- * one of a single sleep.
+ * Method. Sleeps of a class follow each other, with a brief try between them. A try moves no bytes
+ * from or to other threads. The thread has as many locks in one sleep as in the next. They are
+ * retries in two cases. Sleeps get longer from one to the next, and each row begins anew with a
+ * short one: work is not like that. Or rows end with what other threads do (looks_ended.c). Each
+ * row of the class is as long as other threads made it then, even one of a single sleep.
  */
 #include "looks_parts.h"
 
@@ -21,8 +21,9 @@ struct retries {
 	const struct look_search *found;
 	uint32_t *ops; /* sleeps by class, then thread, then start */
 	uint32_t count;
-	size_t capacity;     /* of the rows */
-	bool *is_after_work; /* by op: its thread has moved some since its last sleep */
+	size_t capacity; /* of the rows */
+	/* by op: its thread has moved some since its last sleep, or had other locks then */
+	bool *is_after_work;
 };
 
 static int compare_sleeps(const void *left, const void *right, void *context)
@@ -61,16 +62,19 @@ static void work_find(struct retries *retries)
 	retries->is_after_work = memory_new(recording->op_count, sizeof(*retries->is_after_work));
 	for (uint32_t t = 0; t < timeline->thread_count; t++) {
 		bool has_moved = false;
+		uint32_t held = 0, held_before = 0;
 		for (size_t i = timeline->first[t]; i < timeline->first[t + 1]; i++) {
 			const struct moment *moment = &timeline->moments[i];
 			enum moment_type type = moment_type(moment);
+			held = look_locks_held(recording, moment, held);
 			if (type != MOMENT_OP_BEGIN && type != MOMENT_OP_POINT)
 				continue;
 			has_moved |= flows->transfer_of[moment->index] != NO_INDEX;
 			if (recording->ops[moment->index].kind != KIND_SLEEP)
 				continue;
-			retries->is_after_work[moment->index] = has_moved;
+			retries->is_after_work[moment->index] = has_moved || held != held_before;
 			has_moved = false;
+			held_before = held;
 		}
 	}
 }

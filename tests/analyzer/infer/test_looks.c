@@ -154,8 +154,45 @@ START_TEST(rows_of_different_lengths_are_no_chance)
 }
 END_TEST
 
+/* Main has a lock in some of its naps. */
+static const struct {
+	bool has_always; /* else in each other one */
+	size_t count;
+} lock_rows[] = { { true, 1 }, { false, 0 } };
+
+START_TEST(naps_with_a_lock_and_without_are_work)
+{
+	struct sketch sketch;
+	struct looks looks;
+	struct flows flows;
+	struct timeline timeline;
+	double at_ms = 1;
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 200);
+	sketch_thread(&sketch, "other", 0, 79);
+	if (lock_rows[_i].has_always)
+		sketch_hold(&sketch, 0, "m", 1, 0.5, 100);
+	for (int i = 0; i < NAPS; i++, at_ms += 5.02) {
+		if (!lock_rows[_i].has_always && i % 2)
+			sketch_hold(&sketch, 0, "m", 1, at_ms - 0.005, at_ms + 5.005);
+		sketch_sleep(&sketch, 0, "nap", at_ms, at_ms + 5);
+	}
+	sketch_wait(&sketch, 0, REASON_JOIN, "", 101, 101, sketch.rec.threads[1].op);
+	sketch_end(&sketch);
+	timeline_build(&timeline, &sketch.rec);
+	flows_build(&flows, &sketch.rec);
+	looks_build(&looks, &sketch.rec, &sketch.classes, &timeline, &flows);
+	flows_free(&flows);
+	ck_assert_uint_eq(looks.count, lock_rows[_i].count);
+	looks_free(&looks);
+	timeline_free(&timeline);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	EACH(naps_with_a_lock_and_without_are_work, lock_rows);
 	EACH(sleeps_that_wait_for_another_thread_are_found, rows);
 	EACH(rows_of_different_lengths_are_no_chance, job_rows);
 }

@@ -14,13 +14,15 @@ static const struct {
 	double factor;   /* from one nap to the next */
 	double gap_ms;   /* between them */
 	bool has_places; /* one place sleeps shortly, another one for longer */
+	bool has_locks;  /* each other nap is with a lock */
 	bool is_found;
 } rows[] = {
-	{ 1, 2, 0.01, false, true },    { 1, 1.3, 0.01, false, true },
-	{ 1, 1, 0.01, false, false },   /* as work of equal pieces */
-	{ 8, 0.5, 0.01, false, false }, /* as work that gets less */
-	{ 1, 2, 5, false, false },      /* something else is between them */
-	{ 1, 2, 0.01, true, false },    /* as pieces of work of several kinds */
+	{ 1, 2, 0.01, false, false, true },    { 1, 1.3, 0.01, false, false, true },
+	{ 1, 1, 0.01, false, false, false },   /* as work of equal pieces */
+	{ 8, 0.5, 0.01, false, false, false }, /* as work that gets less */
+	{ 1, 2, 5, false, false, false },      /* something else is between them */
+	{ 1, 2, 0.01, true, false, false },    /* as pieces of work of several kinds */
+	{ 1, 2, 0.01, false, true, false },    /* the same */
 };
 
 /* It tries for a lock's good, naps, tries again, and works with it at last. */
@@ -38,6 +40,8 @@ START_TEST(naps_that_grow_are_no_work)
 		double ms = rows[_i].first_ms;
 		for (int i = 0; i <= time % NAPS_MAX; i++, ms *= rows[_i].factor, naps++) {
 			sketch_hold(&sketch, 0, "m", 1, at_ms, at_ms + 0.001);
+			if (rows[_i].has_locks && i % 2)
+				sketch_hold(&sketch, 0, "n", 2, at_ms + 0.0005, at_ms + 0.005 + ms);
 			sketch_sleep(&sketch, 0, "nap", at_ms + 0.001, at_ms + 0.001 + ms);
 			if (rows[_i].has_places)
 				sketch.rec.extras[sketch.rec.op_count - 1].stack = (uint32_t)i;
