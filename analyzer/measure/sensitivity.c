@@ -17,8 +17,8 @@
  * One progress op may be a bad one. So several are tried: the answer is the middle one, and its
  * error covers their spread.
  *
- * No class is worth more than the time in which some thread was in it. An answer is held to that,
- * and so is its error. The long ones of its ops may matter more, as the last one of a round does.
+ * No class is worth more than the time in which some thread was in it. An answer is held to that.
+ * It was wrong by at least as much as it was beyond, which its error covers, too.
  */
 #include "sensitivity.h"
 
@@ -37,7 +37,6 @@ enum { STRETCHES_MAX = 100 }; /* more have too few ops each */
 
 static const double NS_A_MS = 1e6; /* numbers of one size make better sums */
 static const double KEPT_STRETCHES = 0.97;
-static const double SURELY_ERRORS = 3; /* chance is hardly ever farther off */
 
 /* One way of cutting. */
 struct cut {
@@ -257,7 +256,7 @@ static struct sensitivity_row answer_to(const struct looked *looked,
 	bool is_whole = parts == looked->parts[part].part_count;
 	double beyond_ns = fmax(sum.saved_ns - (double)busy_ns(looked, class), 0);
 	sum.saved_ns -= beyond_ns;
-	sum.error_ns = is_whole ? fmax(sqrt(variance) - beyond_ns / SURELY_ERRORS, 0) : INFINITY;
+	sum.error_ns = is_whole ? sqrt(variance + beyond_ns * beyond_ns) : INFINITY;
 	return sum;
 }
 
