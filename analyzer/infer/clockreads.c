@@ -3,13 +3,14 @@
  * Finds loops that end by the clock; clockreads.h has the contract.
  *
  * Method. A loop that asks for the time in each turn is left right after a call. Nothing of what a
- * turn does is done after it. That is so, too, of a loop that measures its turns. But people end
- * loops after round times. So the time from an earlier call of the process to the loop's end must
- * be round. A round time was not over at the last call but one, and was at the last one. How likely
- * is that by chance? It is the turn's length over the distance of round times, for each call that
- * may be the begin. Threads that run one loop side by side must all be done at that time. Those
- * that share out work end within a turn of each other in any case. So the chance is that of the
- * shortest turn, and each further thread makes it half as large, not by its own turn's part.
+ * turn does is done after it. That is so, too, of a loop that measures its turns, and of one that
+ * another thread tells to end. But people end loops after round times. So the time from an earlier
+ * call of the process to the loop's end must be round. A round time was not over at the last call
+ * but one, and was at the last one. How likely is that by chance? It is the turn's length over the
+ * distance of round times, for each call that may be the begin. Threads that run one loop side by
+ * side must all be done at that time. Those that share out work end within a turn of each other in
+ * any case. So the chance is that of the shortest turn, and each further thread makes it half as
+ * large, not by its own turn's part.
  */
 #include "clockreads.h"
 
@@ -32,6 +33,9 @@ struct turn {
 	uint64_t longest_ns; /* op of the last turn */
 	uint32_t class;      /* of that; NO_INDEX = there is none */
 	bool goes_on;        /* it is done after the last call, too */
+	/* Its waits, but for locks: turns before ended by a timeout, or by another thread; it by
+	 * another thread. */
+	bool timed_out, was_woken, is_woken;
 };
 
 struct search {
@@ -121,8 +125,8 @@ static void turn_see(struct search *search, uint32_t index, uint32_t op)
 	if (done->start_ns < from_ns || done->start_ns >= to_ns || done->end_ns > to_ns)
 		return;
 	if (turn->class == NO_INDEX || done->end_ns - done->start_ns > turn->longest_ns)
-		*turn = (struct turn){ done->end_ns - done->start_ns, search->classes->of_op[op],
-				       false };
+		*turn = (struct turn){ .longest_ns = done->end_ns - done->start_ns,
+				       .class = search->classes->of_op[op] };
 }
 
 static void turn_compare(struct search *search, uint32_t index, uint32_t op)
@@ -131,6 +135,35 @@ static void turn_compare(struct search *search, uint32_t index, uint32_t op)
 	if (search->recording->ops[op].start_ns >=
 	    at_ns(search->recording, search->reads->places[index].last))
 		turn->goes_on |= turn->class == search->classes->of_op[op];
+}
+
+static void turn_waits(struct search *search, uint32_t index, const struct rec_wait *wait)
+{
+	const struct read_place *place = &search->reads->places[index];
+	struct turn *turn = &search->turns[index];
+	uint64_t previous_ns = at_ns(search->recording, place->previous);
+	if (wait->end_ns < at_ns(search->recording, place->first) ||
+	    wait->end_ns > at_ns(search->recording, place->last))
+		return;
+	turn->timed_out |= wait->timed_out && wait->end_ns <= previous_ns;
+	turn->was_woken |= !wait->timed_out && wait->end_ns <= previous_ns;
+	turn->is_woken |= !wait->timed_out && wait->end_ns > previous_ns;
+}
+
+static void waits_see(struct search *search)
+{
+	const struct recording *recording = search->recording;
+	const struct clock_reads *reads = search->reads;
+	for (size_t i = 0; i < recording->wait_count; i++) {
+		const struct rec_wait *wait = &recording->waits[i];
+		if (wait->thread == NO_INDEX ||
+		    (wait->reason != REASON_COND && wait->reason != REASON_FUTEX &&
+		     wait->reason != REASON_SEM))
+			continue;
+		for (size_t k = reads->first_of[wait->thread];
+		     k < reads->first_of[wait->thread + 1]; k++)
+			turn_waits(search, reads->places_of[k], wait);
+	}
 }
 
 static void turns_find(struct search *search)
@@ -150,6 +183,13 @@ static void turns_find(struct search *search)
 			     i++)
 				(pass ? turn_compare : turn_see)(search, reads->places_of[i], op);
 		}
+	waits_see(search);
+}
+
+/* It was the first one that another thread cut short: that told it to end. */
+static bool was_told(const struct turn *turn)
+{
+	return turn->is_woken && turn->timed_out && !turn->was_woken;
 }
 
 /* The last call put an end to turns. */
@@ -158,7 +198,7 @@ static bool is_left(const struct search *search, size_t index)
 	const struct read_place *place = &search->reads->places[index];
 	const struct recording *recording = search->recording;
 	uint32_t life = recording->threads[place->thread].op;
-	if (place->count < CALLS_LEAST || life == NO_INDEX)
+	if (place->count < CALLS_LEAST || life == NO_INDEX || was_told(&search->turns[index]))
 		return false;
 	if (search->turns[index].class != NO_INDEX)
 		return !search->turns[index].goes_on;

@@ -69,7 +69,41 @@ START_TEST(threads_end_by_one_clock)
 }
 END_TEST
 
+/* A thread does something each 50 ms, for 300 ms. Its waits in between are over by the clock, but
+ * for the last one. */
+static const struct {
+	bool is_told;  /* another thread ends the last wait, */
+	bool is_woken; /* and each one before */
+	uint32_t loops;
+} tellings[] = { { false, false, 1 }, { true, false, 0 }, { true, true, 1 } };
+
+START_TEST(a_thread_that_is_told_to_end_does_not_end_by_the_clock)
+{
+	struct sketch sketch;
+	struct clock_reads reads;
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "periodic", 0, 301);
+	asks(&sketch, 0, 1, 0.5, 1);
+	for (int i = 0; i < 6; i++) {
+		bool is_last = i == 5;
+		double to_ms = is_last ? 300.4 : 50 * i + 49;
+		uint32_t wait = sketch_wait(&sketch, 0, REASON_COND, "c",
+					    is_last ? 299 : 50 * i + 1, to_ms, NO_INDEX);
+		sketch.rec.waits[wait].timed_out =
+			!(is_last ? tellings[_i].is_told : tellings[_i].is_woken);
+	}
+	asks(&sketch, 0, 1, 298, 6);
+	asks(&sketch, 0, 1, 300.5, 7);
+	sketch_end(&sketch);
+	clock_reads_build(&reads, &sketch.rec, &sketch.classes);
+	ck_assert_uint_eq(reads.loop_count, tellings[_i].loops);
+	clock_reads_free(&reads);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	EACH(a_thread_that_is_told_to_end_does_not_end_by_the_clock, tellings);
 	EACH(threads_end_by_one_clock, rows);
 }
