@@ -111,17 +111,35 @@ static int create_c11(thrd_t *thread, thrd_start_t start, void *argument)
 	return result;
 }
 
+/* Before anybody can join it. The new thread itself might come too late: its number may be that of
+ * one which has been joined, and is not known to be. */
+static void made(pthread_t thread, const pthread_attr_t *attributes, uint64_t op)
+{
+	int state = PTHREAD_CREATE_JOINABLE;
+	if (attributes && pthread_attr_getdetachstate(attributes, &state) == 0 &&
+	    state == PTHREAD_CREATE_DETACHED)
+		return;
+	struct self *self = hook_enter();
+	if (!self)
+		return;
+	watch_announce_thread(self, (const void *)thread, op);
+	self_leave(self);
+}
+
 int hook_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
 			void *argument)
 {
 	struct parcel *parcel = announce((const void *)start);
 	if (!parcel)
 		return create_pthread(thread, attributes, start, argument);
+	uint64_t op = parcel->announced;
 	parcel->start.pthread = start;
 	parcel->argument = argument;
 	int result = create_pthread(thread, attributes, start_pthread, parcel);
 	if (result != 0)
 		parcel_give_back(parcel);
+	else
+		made(*thread, attributes, op);
 	return result;
 }
 
@@ -130,11 +148,14 @@ int hook_thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 	struct parcel *parcel = announce((const void *)start);
 	if (!parcel)
 		return create_c11(thread, start, argument);
+	uint64_t op = parcel->announced;
 	parcel->start.c11 = start;
 	parcel->argument = argument;
 	int result = create_c11(thread, start_c11, parcel);
 	if (result != thrd_success)
 		parcel_give_back(parcel);
+	else
+		made(*thread, NULL, op);
 	return result;
 }
 

@@ -8,13 +8,13 @@
 
 #include "in_target.h"
 
-/* The first thread's would be the first entry of many a process, and cost it the table's memory;
- * hardly any program joins that thread. */
+/* An announced one is known. The first thread's would be the first entry of many a process, and
+ * cost it the table's memory; hardly any program joins that thread. */
 void watch_publish_thread(struct self *self, const void *thread)
 {
 	struct watch *watch;
 
-	if (load_relaxed(&self->slot->tid) == recorder_arena->pid)
+	if (self->was_announced || load_relaxed(&self->slot->tid) == recorder_arena->pid)
 		return;
 	watch = watch_get(self, thread, WATCH_THREAD);
 	/* Pairs with watch_child_op() and the drainer's look at joins. */
@@ -22,7 +22,15 @@ void watch_publish_thread(struct self *self, const void *thread)
 		store_release(&watch->holder_op, load_relaxed(&self->slot->op));
 }
 
-/* A new thread with its number may have published its own op already, which stays. */
+/* Whoever joined the last thread of this number may not have forgotten that yet. */
+void watch_announce_thread(struct self *self, const void *thread, uint64_t op)
+{
+	struct watch *watch = watch_get(self, thread, WATCH_THREAD);
+	if (watch)
+		store_release(&watch->holder_op, op);
+}
+
+/* A new thread with its number may have been announced already, which stays. */
 void watch_forget_thread(const void *thread, uint64_t op)
 {
 	struct watch *watch = watch_find(thread);
