@@ -5,9 +5,13 @@
  *
  * The data for the new thread travels in a parcel from a fixed table. The heap is not ours, and may
  * be locked by the creating thread. When all parcels are under way at once, the thread is created
- * unannounced. It registers at its first event then, like a thread that was there before us. A
- * thread's watch is keyed by its pthread_t, and set by the thread itself when it registers: before
- * its start routine, where it was announced.
+ * unannounced. It registers at its first event then, like a thread that was there before us.
+ *
+ * A thread's watch is keyed by its pthread_t. Its creator sets it before anybody can join the
+ * thread, if the program has the pthread_t written to the creator's own stack. Elsewhere it may be
+ * gone when the call returns, as a new thread may free what it was made for. Such a thread sets its
+ * watch itself when it registers: before its start routine, where it was announced. Then a join
+ * that comes before that may be named after the next thread of that number.
  */
 #include <errno.h>
 
@@ -22,10 +26,14 @@ struct parcel {
 	void *argument;
 	uint64_t announced;
 	uint64_t parent_op;
+	bool is_told;      /* its creator sets its watch */
 	uint32_t is_taken; /* 0 -> 1 by the creator, 1 -> 0 by the new thread after copying */
 };
 
-enum { PARCELS_MAX = 512 }; /* threads created and not yet running; 512 parcels of 40 bytes */
+enum {
+	PARCELS_MAX = 512, /* threads created and not yet running; 512 parcels of 40 bytes */
+	NEAR_BYTES = 8192  /* above the hook's frame: its callers' */
+};
 
 static struct parcel parcels[PARCELS_MAX];
 static uint32_t next_parcel;
@@ -70,6 +78,8 @@ static struct parcel begin(struct parcel *sent, const void *stack_top)
 {
 	struct parcel parcel = *sent;
 	parcel_give_back(sent);
+	if (parcel.is_told)
+		watch_thread_is_told();
 	thread_begin(parcel.announced, parcel.parent_op, (const void *)parcel.start.pthread,
 		     stack_top);
 	signal_thread_begins();
@@ -111,18 +121,22 @@ static int create_c11(thrd_t *thread, thrd_start_t start, void *argument)
 	return result;
 }
 
-/* Before anybody can join it. The new thread itself might come too late: its number may be that of
- * one which has been joined, and is not known to be. */
-static void made(pthread_t thread, const pthread_attr_t *attributes, uint64_t op)
+/* It stays there until the creator's call returns, and somebody may join the thread. */
+static bool is_told_of(const void *number, const pthread_attr_t *attributes)
 {
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0), at = (uintptr_t)number;
 	int state = PTHREAD_CREATE_JOINABLE;
-	if (attributes && pthread_attr_getdetachstate(attributes, &state) == 0 &&
-	    state == PTHREAD_CREATE_DETACHED)
-		return;
+	if (attributes && pthread_attr_getdetachstate(attributes, &state) != 0)
+		return false;
+	return state == PTHREAD_CREATE_JOINABLE && at > here && at - here < NEAR_BYTES;
+}
+
+static void tell(pthread_t thread, uint64_t op)
+{
 	struct self *self = hook_enter();
 	if (!self)
 		return;
-	watch_announce_thread(self, (const void *)thread, op);
+	watch_tell_of_thread(self, (const void *)thread, op);
 	self_leave(self);
 }
 
@@ -133,13 +147,15 @@ int hook_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, voi
 	if (!parcel)
 		return create_pthread(thread, attributes, start, argument);
 	uint64_t op = parcel->announced;
+	bool is_told = is_told_of(thread, attributes);
 	parcel->start.pthread = start;
 	parcel->argument = argument;
+	parcel->is_told = is_told;
 	int result = create_pthread(thread, attributes, start_pthread, parcel);
 	if (result != 0)
 		parcel_give_back(parcel);
-	else
-		made(*thread, attributes, op);
+	else if (is_told)
+		tell(*thread, op);
 	return result;
 }
 
@@ -149,13 +165,15 @@ int hook_thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 	if (!parcel)
 		return create_c11(thread, start, argument);
 	uint64_t op = parcel->announced;
+	bool is_told = is_told_of(thread, NULL);
 	parcel->start.c11 = start;
 	parcel->argument = argument;
+	parcel->is_told = is_told;
 	int result = create_c11(thread, start_c11, parcel);
 	if (result != thrd_success)
 		parcel_give_back(parcel);
-	else
-		made(*thread, NULL, op);
+	else if (is_told)
+		tell(*thread, op);
 	return result;
 }
 

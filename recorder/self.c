@@ -79,7 +79,6 @@ static inline __attribute__((always_inline)) bool begin_in_slot(struct self *sel
 	op_begin_thread(self, op,
 			self->announced_parent ? self->announced_parent : arena->process_op.id, tid,
 			self->routine);
-	self->was_announced = self->announced != 0;
 	self->announced = 0;
 	mark_write(self, clock_now_ticks());
 	return true;

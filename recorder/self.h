@@ -48,7 +48,7 @@ struct self {
 	uint64_t marked_ticks; /* when its CPU time was recorded last */
 	uint64_t announced;    /* op id that its creator gave it */
 	uint64_t announced_parent;
-	bool was_announced;      /* its creator tells joins of it */
+	bool is_told;            /* joins are told of it by its creator */
 	uint64_t meter_begun;    /* ticks: the metered call under way began; 0 = there is none */
 	uint16_t meter_position; /* records in its chunk by then */
 	uint16_t meter_end;      /* it runs until there are as many; 0 = it does not */

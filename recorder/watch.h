@@ -84,11 +84,12 @@ static inline uint64_t watch_thread_op(const void *thread)
 /* Makes the entry if needed; NULL = table full (counted). Its name is "TYPE module+offset" or "TYPE
  * 0xADDRESS"; threads and children have none, and only one thread may ask for theirs. */
 struct watch *watch_get(struct self *, const void *address, enum watch_type) HIDDEN;
-/* Joins of this thread, which libc knows by that number, find its op. Nothing if it was announced.
- */
+/* Joins of this thread, which libc knows by that number, find its op. Nothing if it is told of. */
 void watch_publish_thread(struct self *, const void *thread) HIDDEN;
-/* The same of one that the calling thread has made, and that can be joined. */
-void watch_announce_thread(struct self *, const void *thread, uint64_t op) HIDDEN;
+/* The same of one that the calling thread has made, and that can be joined; that one says so before
+ * it begins. */
+void watch_tell_of_thread(struct self *, const void *thread, uint64_t op) HIDDEN;
+void watch_thread_is_told(void) HIDDEN;
 /* The thread with that op was joined: libc gives its number to another one. */
 void watch_forget_thread(const void *thread, uint64_t op) HIDDEN;
 /* The object was destroyed or initialised anew: what comes is another object. */

@@ -8,13 +8,13 @@
 
 #include "in_target.h"
 
-/* An announced one is known. The first thread's would be the first entry of many a process, and
- * cost it the table's memory; hardly any program joins that thread. */
+/* Of some threads the creators tell. The first thread's would be the first entry of many a process,
+ * and cost it the table's memory; hardly any program joins that thread. */
 void watch_publish_thread(struct self *self, const void *thread)
 {
 	struct watch *watch;
 
-	if (self->was_announced || load_relaxed(&self->slot->tid) == recorder_arena->pid)
+	if (self->is_told || load_relaxed(&self->slot->tid) == recorder_arena->pid)
 		return;
 	watch = watch_get(self, thread, WATCH_THREAD);
 	/* Pairs with watch_child_op() and the drainer's look at joins. */
@@ -22,8 +22,13 @@ void watch_publish_thread(struct self *self, const void *thread)
 		store_release(&watch->holder_op, load_relaxed(&self->slot->op));
 }
 
+void watch_thread_is_told(void)
+{
+	self_of_thread.is_told = true;
+}
+
 /* Whoever joined the last thread of this number may not have forgotten that yet. */
-void watch_announce_thread(struct self *self, const void *thread, uint64_t op)
+void watch_tell_of_thread(struct self *self, const void *thread, uint64_t op)
 {
 	struct watch *watch = watch_get(self, thread, WATCH_THREAD);
 	if (watch)

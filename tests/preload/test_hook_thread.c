@@ -26,6 +26,8 @@ static const struct target_case cases[] = {
 	  "crowd",
 	  { { "op", "thread", "thread", 6007, 6007 },
 	    { "wait", "join", "pthread_join", 6006, 6006 } } },
+	/* 7: where its number was written is gone when it is there */
+	{ "threads", "gone", { { "op", "thread", "thread", 1, 301 } } },
 };
 
 /* Of those that did not give up. */

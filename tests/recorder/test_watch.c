@@ -256,8 +256,9 @@ START_TEST(a_joined_threads_number_is_nobodys)
 }
 END_TEST
 
-static void *be_announced(void *number)
+static void *be_told_of(void *number)
 {
+	watch_thread_is_told();
 	thread_begin(UINT64_C(1) << 40 | 1, 0, NULL, NULL);
 	struct self *other = self_enter();
 
@@ -268,17 +269,17 @@ static void *be_announced(void *number)
 }
 
 /* Its creator says which one it is: it may begin when the number is another one's already. */
-START_TEST(an_announced_thread_does_not_say_its_number)
+START_TEST(a_thread_that_is_told_of_does_not_say_its_number)
 {
 	pthread_t thread;
 	uint64_t number = 0;
 
-	watch_announce_thread(self, &number, 7);
-	pthread_create(&thread, NULL, be_announced, &number);
+	watch_tell_of_thread(self, &number, 7);
+	pthread_create(&thread, NULL, be_told_of, &number);
 	pthread_join(thread, NULL);
 	ck_assert_uint_eq(watch_thread_op(&number), 7);
 	/* The join of the one before has not ended yet. */
-	watch_announce_thread(self, &number, 8);
+	watch_tell_of_thread(self, &number, 8);
 	watch_forget_thread(&number, 7);
 	ck_assert_uint_eq(watch_thread_op(&number), 8);
 }
@@ -287,7 +288,7 @@ END_TEST
 SUITE()
 {
 	FIXTURE(setup, teardown);
-	TEST(an_announced_thread_does_not_say_its_number);
+	TEST(a_thread_that_is_told_of_does_not_say_its_number);
 	TEST(what_nobody_watches_is_not_found);
 	TEST(names_say_where_the_object_is);
 	TEST(an_object_of_another_type_is_another_object);

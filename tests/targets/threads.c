@@ -5,6 +5,7 @@
  */
 #include "scenario.h"
 
+#include <sys/mman.h>
 #include <threads.h>
 
 static void *return_argument(void *argument)
@@ -105,6 +106,27 @@ static void crowd(void)
 	for (int i = 0; i < 6; i++)
 		pthread_join(threads[i], NULL);
 	puts("all joined");
+}
+
+static void *unmap_what_it_was_made_for(void *page)
+{
+	pthread_detach(pthread_self());
+	munmap(page, 4096);
+	return NULL;
+}
+
+/* A thread that nobody joins ends the life of what its number was written to, maybe before the call
+ * that made it returns. */
+static void gone(void)
+{
+	for (int i = 0; i < 300; i++) {
+		char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				  -1, 0);
+		if (page == MAP_FAILED || pthread_create((pthread_t *)(page + 64), NULL,
+							 unmap_what_it_was_made_for, page))
+			puts("create failed");
+	}
+	puts("all gone");
 }
 
 static int late_ends[2];
@@ -222,7 +244,7 @@ static void failing(void)
 static const struct scenario scenarios[] = {
 	{ "joins", joins },   { "many", many },           { "keys", keys },
 	{ "detach", detach }, { "cancelled", cancelled }, { "failing", failing },
-	{ "crowd", crowd },   { "late", late },
+	{ "crowd", crowd },   { "late", late },           { "gone", gone },
 };
 
 SCENARIOS_MAIN
