@@ -143,6 +143,16 @@ uint64_t task_switches(uint32_t pid, uint32_t tid)
 	       status_number(status, "\nnonvoluntary_ctxt_switches:\t");
 }
 
+uint64_t task_ran_ns(uint32_t pid, uint32_t tid)
+{
+	char line[256];
+	uint64_t ran_ns = 0;
+
+	if (read_task(pid, tid, "schedstat", line, sizeof(line)))
+		(void)text_parse_u64(line, strspn(line, "0123456789"), &ran_ns);
+	return ran_ns;
+}
+
 static bool parse_hex(const char **at, uint64_t *value)
 {
 	static const char digits[] = "0123456789abcdef";

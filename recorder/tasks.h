@@ -35,6 +35,8 @@ char task_state(uint32_t pid, uint32_t tid) HIDDEN;
 bool task_read_call(uint32_t pid, uint32_t tid, struct task_call *) HIDDEN;
 /* How often it has left a CPU: one that sleeps again has since. 0: nobody may know. */
 uint64_t task_switches(uint32_t pid, uint32_t tid) HIDDEN;
+/* CPU time that it has had. 0: nobody may know. */
+uint64_t task_ran_ns(uint32_t pid, uint32_t tid) HIDDEN;
 /* Whether the thread blocks a signal below 32. */
 bool task_blocks_signal(uint32_t pid, uint32_t tid, int number) HIDDEN;
 /* Copies memory of the process; how many bytes, from the first on, could be read. */

@@ -36,7 +36,9 @@ enum {
 	SOON_MS = 50,    /* until a thread comes by, before one is taken that would rather not be */
 	COME_MS = 10000, /* the same, when there is none; a busy machine lets each run seldom */
 	LOOK_MS = 1,     /* between looks at what they do */
-	LOAD_MS = 3000,  /* until the loader makes its next system call, or is done */
+	LAST_MS = 1000,  /* for a thread to stop that is taken at last; a busy machine is slow */
+	LAST_LOOK_MS = 50,
+	LOAD_MS = 3000, /* until the loader makes its next system call, or is done */
 	CALL_MS = 3000
 };
 
@@ -101,15 +103,14 @@ static void watch_running(struct attach_threads *threads)
 			attach_threads_watch(threads, &threads->all[i]);
 }
 
-/* 0: nobody came by at a good moment. */
-static pid_t await_thread(struct attach *attach, uint64_t timeout_ms)
+/* 0: nobody came by at a good moment, or went to sleep in a way up to `most`. */
+static pid_t await_thread(struct attach *attach, uint64_t timeout_ms, enum attach_sleep most)
 {
 	struct attach_threads *threads = &attach->threads;
-
 	uint64_t end_ms = attach_now_ms() + timeout_ms;
 
 	while (attach_now_ms() < end_ms && !attach_threads_are_over(threads)) {
-		pid_t tid = attach_sleeper_find_new(threads, attach->stack);
+		pid_t tid = attach_sleeper_find_new(threads, attach->stack, most);
 		struct attach_thread *held;
 
 		if (tid != 0)
@@ -124,6 +125,19 @@ static pid_t await_thread(struct attach *attach, uint64_t timeout_ms)
 	return 0;
 }
 
+/* For a moment: one that was stopped too late has another chance. */
+static pid_t find_at_last(struct attach *attach, enum attach_sleep sleep)
+{
+	uint64_t end_ms = attach_now_ms() + LAST_MS;
+	pid_t tid = attach_sleeper_find(&attach->threads, attach->stack, sleep);
+
+	while (tid == 0 && attach_now_ms() < end_ms && !attach_threads_are_over(&attach->threads)) {
+		(void)attach_threads_wait(&attach->threads, LAST_LOOK_MS);
+		tid = attach_sleeper_find(&attach->threads, attach->stack, sleep);
+	}
+	return tid;
+}
+
 static pid_t find_thread(struct attach *attach)
 {
 	struct attach_threads *threads = &attach->threads;
@@ -132,16 +146,16 @@ static pid_t find_thread(struct attach *attach)
 	if (tid == 0)
 		tid = attach_sleeper_find(threads, attach->stack, ATTACH_SLEEP_AGAIN);
 	if (tid == 0)
-		tid = await_thread(attach, SOON_MS);
+		tid = await_thread(attach, SOON_MS, ATTACH_SLEEP_AGAIN);
 	if (tid == 0)
 		tid = attach_sleeper_find(threads, attach->stack, ATTACH_SLEEP_TIMED);
 	if (tid == 0)
-		tid = await_thread(attach, COME_MS);
+		tid = await_thread(attach, COME_MS, ATTACH_SLEEP_TIMED);
 	threads->is_watching = false;
 	if (tid == 0)
-		tid = attach_sleeper_find(threads, attach->stack, ATTACH_SLEEP_LOCK);
+		tid = find_at_last(attach, ATTACH_SLEEP_LOCK);
 	if (tid == 0 && attach->order->may_interrupt)
-		tid = attach_sleeper_find(threads, attach->stack, ATTACH_SLEEP_LIMITED);
+		tid = find_at_last(attach, ATTACH_SLEEP_LIMITED);
 	return tid;
 }
 

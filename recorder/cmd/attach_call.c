@@ -28,7 +28,6 @@ enum {
 	SIGNAL_SETXID = 33,
 	SMALL_CALL_MS = 3000,
 	LONGEST_MS = 10000, /* of a call that goes on making system calls: it spins for a lock */
-	FORK_US = 5000,     /* until those that have begun are done */
 	DIRECTION_FLAG = 0x400,
 	TRAP_FLAG = 0x100
 };
@@ -223,15 +222,14 @@ static bool make_room(struct attach_call *call)
 /* Where there is another thread, in a libc that has room for it. */
 static void hold_forks(struct attach_call *call)
 {
-	const uint64_t arguments[ATTACH_ARGUMENTS] = { call->forks.handler, 0, 0,
-						       call->forks.word };
-	const uint64_t pause[ATTACH_ARGUMENTS] = { FORK_US };
+	const uint64_t arguments[ATTACH_ARGUMENTS] = { call->forks.prepare, call->forks.parent,
+						       call->forks.child, call->forks.word };
 	uint64_t result;
 
-	if (call->threads->count > 1 && call->forks.handler)
+	if (call->threads->count > 1 && call->forks.prepare)
 		call->holds_forks = call_by_name(call, "__register_atfork", arguments, &result);
 	if (call->holds_forks)
-		(void)call_by_name(call, "usleep", pause, &result);
+		attach_forks_await_begun(call->threads);
 }
 
 static void forget_forks(struct attach_call *call)
@@ -244,6 +242,7 @@ static void forget_forks(struct attach_call *call)
 		return;
 	(void)!pwrite(call->threads->memory, &none, sizeof(none), (off_t)call->forks.word);
 	call->holds_forks = false;
+	attach_forks_await_counted(&call->forks, call->threads);
 	(void)call_by_name(call, "__cxa_finalize", word, &result);
 }
 

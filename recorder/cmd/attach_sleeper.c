@@ -76,30 +76,47 @@ static bool has_own_allocator(const struct attach_threads *threads)
 	return has;
 }
 
-static bool stop(struct attach_threads *threads, struct attach_stack *stack, pid_t tid,
-		 bool waits_for_lock, bool is_begun_again)
+/* The next time is after twice the pause. */
+static void leave_alone(struct attach_thread *thread)
+{
+	thread->pause_ms = 2 * thread->pause_ms + 1;
+	thread->again_ms = attach_now_ms() + thread->pause_ms;
+}
+
+static bool is_stopped_safely(struct attach_threads *threads, struct attach_stack *stack, pid_t tid,
+			      enum attach_sleep sleep)
 {
 	struct attach_thread *held = attach_threads_interrupt(threads, tid, INTERRUPT_MS);
 	struct user_regs_struct registers;
 	bool is_safe;
 
-	if (held && is_begun_again)
+	if (held && sleep != ATTACH_SLEEP_LIMITED)
 		attach_signal_call_again(tid);
 	if (!held || !attach_thread_get(tid, &registers))
 		return false;
-	is_safe = attach_stack_is_safe(stack, tid, &registers, waits_for_lock);
+	is_safe = attach_stack_is_safe(stack, tid, &registers, sleep == ATTACH_SLEEP_LOCK);
 	if (!is_safe)
 		attach_threads_go(threads, held);
 	return is_safe;
 }
 
-static bool sleeps_in(const struct attach_threads *threads, const struct attach_thread *thread,
-		      enum attach_sleep sleep)
+static bool stop(struct attach_threads *threads, struct attach_stack *stack,
+		 struct attach_thread *thread, enum attach_sleep sleep)
+{
+	pid_t tid = thread->tid;
+
+	leave_alone(thread);
+	return is_stopped_safely(threads, stack, tid, sleep);
+}
+
+static enum attach_sleep sleep_now(const struct attach_threads *threads,
+				   const struct attach_thread *thread)
 {
 	struct task_call call;
 
-	return task_read_call((uint32_t)threads->pid, (uint32_t)thread->tid, &call) &&
-	       sleep_of(&call) == sleep;
+	return task_read_call((uint32_t)threads->pid, (uint32_t)thread->tid, &call)
+		       ? sleep_of(&call)
+		       : ATTACH_SLEEP_NONE;
 }
 
 pid_t attach_sleeper_find(struct attach_threads *threads, struct attach_stack *stack,
@@ -113,25 +130,42 @@ pid_t attach_sleeper_find(struct attach_threads *threads, struct attach_stack *s
 	for (size_t i = 0; i < threads->count && !attach_threads_are_over(threads); i++) {
 		pid_t tid = threads->all[i].tid;
 
-		if (sleeps_in(threads, &threads->all[i], wanted) &&
-		    stop(threads, stack, tid, waits_for_lock, sleep != ATTACH_SLEEP_LIMITED))
+		if (sleep_now(threads, &threads->all[i]) == wanted &&
+		    stop(threads, stack, &threads->all[i], sleep))
 			return tid;
 	}
 	return 0;
 }
 
-pid_t attach_sleeper_find_new(struct attach_threads *threads, struct attach_stack *stack)
+/* The first look at it says nothing. */
+static bool has_just_begun(const struct attach_threads *threads, struct attach_thread *thread)
+{
+	uint64_t before = thread->switches;
+
+	thread->switches = task_switches((uint32_t)threads->pid, (uint32_t)thread->tid);
+	return before != 0 && thread->switches != before;
+}
+
+static bool may_be_stopped(const struct attach_threads *threads, struct attach_thread *thread,
+			   enum attach_sleep sleep, enum attach_sleep most)
+{
+	if (sleep == ATTACH_SLEEP_LIMITED)
+		return has_just_begun(threads, thread);
+	return sleep <= most && attach_now_ms() >= thread->again_ms;
+}
+
+pid_t attach_sleeper_find_new(struct attach_threads *threads, struct attach_stack *stack,
+			      enum attach_sleep most)
 {
 	for (size_t i = 0; i < threads->count && !attach_threads_are_over(threads); i++) {
 		struct attach_thread *thread = &threads->all[i];
-		uint64_t before = thread->switches;
 		pid_t tid = thread->tid;
+		enum attach_sleep sleep = sleep_now(threads, thread);
 
-		if (!sleeps_in(threads, thread, ATTACH_SLEEP_LIMITED))
-			continue;
-		thread->switches = task_switches((uint32_t)threads->pid, (uint32_t)tid);
-		if (before != 0 && thread->switches != before &&
-		    stop(threads, stack, tid, false, true))
+		/* A sleep with a limit is begun again, as it has just begun. */
+		if (may_be_stopped(threads, thread, sleep, most) &&
+		    stop(threads, stack, thread,
+			 sleep == ATTACH_SLEEP_LIMITED ? ATTACH_SLEEP_AGAIN : sleep))
 			return tid;
 	}
 	return 0;

@@ -21,8 +21,10 @@ enum attach_sleep {
 /* Holds one that may load a library. Whatever it did goes on afterwards. 0: there is none. */
 pid_t attach_sleeper_find(struct attach_threads *threads, struct attach_stack *stack,
 			  enum attach_sleep sleep);
-/* One that sleeps with a time limit, and has begun to since it was looked at last. The limit begins
- * anew, which is late by no more than the time between looks. */
-pid_t attach_sleeper_find_new(struct attach_threads *threads, struct attach_stack *stack);
+/* One that sleeps in any way up to `most`, or with a time limit that has begun since the last look.
+ * The limit begins anew, which is late by no more than the time between
+ * looks. A thread that is stopped in vain is left alone for ever longer. */
+pid_t attach_sleeper_find_new(struct attach_threads *threads, struct attach_stack *stack,
+			      enum attach_sleep most);
 
 #endif

@@ -87,6 +87,16 @@ START_TEST(a_sleeping_thread_leaves_no_cpu)
 }
 END_TEST
 
+START_TEST(cpu_time_grows_as_a_thread_runs)
+{
+	uint64_t before = task_ran_ns(own_pid(), own_pid());
+
+	while (task_ran_ns(own_pid(), own_pid()) <= before)
+		;
+	ck_assert_uint_eq(task_ran_ns(own_pid(), 1 << 30), 0);
+}
+END_TEST
+
 START_TEST(a_thread_that_has_ended_is_nothing)
 {
 	char name[TASK_NAME_BYTES];
@@ -210,6 +220,7 @@ SUITE()
 {
 	TEST(a_blocked_thread_is_described);
 	TEST(a_sleeping_thread_leaves_no_cpu);
+	TEST(cpu_time_grows_as_a_thread_runs);
 	TEST(a_thread_that_has_ended_is_nothing);
 	TEST(a_thread_that_runs_is_in_no_call);
 	TEST(every_thread_is_seen_once);

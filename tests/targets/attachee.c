@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -317,7 +318,7 @@ static bool has_input_ended(void)
 	return poll(&input, 1, 0) != 0;
 }
 
-enum { TICK_MS = 5, READS = 1000, UNKNOWN_CALL = 100000 };
+enum { TICK_MS = 5, LATE_S = 1, READS = 1000, UNKNOWN_CALL = 100000 };
 
 static bool tick(void)
 {
@@ -355,6 +356,18 @@ static bool look_often(void)
 	return true;
 }
 
+/* It cannot be taken while it waits for the semaphore, and sleeps for good right after. */
+static bool sleep_late(void)
+{
+	int set = semget(IPC_PRIVATE, 1, 0600);
+	struct sembuf take = { .sem_op = -1 };
+	bool is_late = semtimedop(set, &take, 1, &(struct timespec){ LATE_S, 0 }) != 0;
+	char byte;
+
+	semctl(set, 0, IPC_RMID);
+	return is_late && errno == EAGAIN && read(STDIN_FILENO, &byte, 1) == 0;
+}
+
 static int be_busy_alone(bool (*work)(void))
 {
 	bool is_well;
@@ -389,6 +402,8 @@ int main(int argc, char **argv)
 		return be_busy_alone(read_often);
 	if (argc > 1 && strcmp(argv[1], "looks") == 0)
 		return be_busy_alone(look_often);
+	if (argc > 1 && strcmp(argv[1], "late") == 0)
+		return be_busy_alone(sleep_late);
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++)
 		if (argc > 1 && strcmp(argv[1], scenarios[i].name) == 0)
 			worker = scenarios[i].worker;
