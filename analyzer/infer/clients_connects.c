@@ -8,10 +8,10 @@
  * from is a connection.
  *
  * Clients with many connections each are closed if all are without one for as long. That must vary
- * less than the time from one connection to the next. Else connections that keep a timetable come
- * by themselves. Clients are also closed if none came when all had one (clients_bound.c). So they
- * are if the server seldom waited for them, and most have one on average. Else connections come by
- * themselves, and are taken to be a client each.
+ * less than the time from one connection to the next. Else connections come by themselves if they
+ * keep a timetable better than they follow others' ends. Clients are also closed if none came when
+ * all had one (clients_bound.c). So they are if the server seldom waited for them, and most have
+ * one on average. Else connections come by themselves, and are taken to be a client each.
  *
  * The name of a connection comes again when its client's port does. A close tells the two apart.
  *
@@ -20,12 +20,14 @@
 #include "clients_parts.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assumptions.h"
 #include "base/memory.h"
 #include "base/percentile.h"
+#include "base/regression.h"
 #include "format.h"
 
 /* So much of the most connections is open on average, from which on clients are closed. */
@@ -262,30 +264,45 @@ static bool are_alike(uint64_t *values_ns, size_t count)
 				(double)percentile_select(values_ns, count, count / 2);
 }
 
-/* From connections to those that come so many later, as far as known. All clients think for as
- * long, whenever they had their answers. */
-static bool think_alike(const struct span *spans, const struct doings *doings, size_t later)
-{
-	size_t room = doings->connection_count, count = 0;
-	uint64_t *begun_ns = memory_new(room, sizeof(*begun_ns));
-	uint64_t *ended_ns = memory_new(room, sizeof(*ended_ns)); /* 0 = it began before the end */
+/* Times from one connection of a client to its next, as far as known, if all clients have had as
+ * many. */
+struct returns {
+	uint64_t *begun_ns; /* from the beginning */
+	uint64_t *ended_ns; /* from the end; 0 = it began before that */
+	size_t count;
+};
 
-	for (size_t i = 0; i + later < room; i++) {
-		const struct span *span = &spans[i], *next = &spans[i + later];
+static struct returns returns_find(const struct span *spans, const struct doings *doings,
+				   size_t clients)
+{
+	size_t room = doings->connection_count;
+	struct returns returns = { memory_new(room, sizeof(*returns.begun_ns)),
+				   memory_new(room, sizeof(*returns.ended_ns)), 0 };
+
+	for (size_t i = 0; i + clients < room; i++) {
+		const struct span *span = &spans[i], *next = &spans[i + clients];
 
 		if (!is_known(doings, next))
 			continue;
-		begun_ns[count] = next->start_ns - span->start_ns;
-		ended_ns[count++] =
+		returns.begun_ns[returns.count] = next->start_ns - span->start_ns;
+		returns.ended_ns[returns.count++] =
 			next->start_ns > span->end_ns ? next->start_ns - span->end_ns : 0;
 	}
-	bool is_so = are_alike(ended_ns, count) &&
-		     (double)clients_spread_ns(ended_ns, count) * assume.schedule <=
-			     (double)clients_spread_ns(begun_ns, count);
+	return returns;
+}
 
-	free(begun_ns);
-	free(ended_ns);
-	return is_so;
+static void returns_free(struct returns *returns)
+{
+	free(returns->begun_ns);
+	free(returns->ended_ns);
+}
+
+/* All clients think for as long, whenever they had their answers. */
+static bool think_alike(struct returns *returns)
+{
+	return are_alike(returns->ended_ns, returns->count) &&
+	       (double)clients_spread_ns(returns->ended_ns, returns->count) * assume.schedule <=
+		       (double)clients_spread_ns(returns->begun_ns, returns->count);
 }
 
 static size_t known_count(const struct span *spans, const struct doings *doings)
@@ -297,17 +314,49 @@ static size_t known_count(const struct span *spans, const struct doings *doings)
 	return known;
 }
 
-/* Connections keep a timetable. */
-static bool come_alike(const struct span *spans, size_t count)
+/* How far connections begin from the times of the timetable that fits them best. It has times at
+ * which none came. */
+static uint64_t table_spread_ns(const struct span *spans, size_t count, uint64_t step_ns)
+{
+	double *x = memory_new(count, sizeof(*x)), *y = memory_new(count, sizeof(*y));
+	uint64_t *late_ns = memory_new(count, sizeof(*late_ns));
+	struct regression fit;
+	double least_ns = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		y[i] = (double)(spans[i].start_ns - spans[0].start_ns);
+		x[i] = i ? x[i - 1] + round((y[i] - y[i - 1]) / (double)step_ns) : 0;
+	}
+	regression_fit(&fit, x, y, count, 1);
+	for (size_t i = 0; i < count; i++) {
+		y[i] = (double)(spans[i].start_ns - spans[0].start_ns) - fit.slope[0] * x[i];
+		least_ns = fmin(least_ns, y[i]);
+	}
+	for (size_t i = 0; i < count; i++)
+		late_ns[i] = (uint64_t)(y[i] - least_ns);
+	uint64_t spread_ns = clients_spread_ns(late_ns, count);
+
+	free(x);
+	free(y);
+	free(late_ns);
+	return spread_ns;
+}
+
+/* Connections keep a timetable, and better than they follow the ends of others. A server that is
+ * the bottleneck lets its clients go on at steps of its own. */
+static bool come_alike(const struct span *spans, size_t count, struct returns *returns)
 {
 	uint64_t *steps_ns = memory_new(count, sizeof(*steps_ns));
 
 	for (size_t i = 1; i < count; i++)
 		steps_ns[i - 1] = spans[i].start_ns - spans[i - 1].start_ns;
 	bool is_so = are_alike(steps_ns, count - 1);
+	uint64_t step_ns = is_so ? percentile_select(steps_ns, count - 1, (count - 1) / 2) : 0;
 
 	free(steps_ns);
-	return is_so;
+	return is_so && count > 2 &&
+	       table_spread_ns(spans, count, step_ns) <=
+		       clients_spread_ns(returns->ended_ns, returns->count);
 }
 
 static void sort_find(struct clients *clients, const struct span *spans,
@@ -315,17 +364,19 @@ static void sort_find(struct clients *clients, const struct span *spans,
 {
 	size_t count = doings->connection_count;
 	bool are_known = 2 * known_count(spans, doings) > count, is_table = false;
-	bool is_closed = think_alike(spans, doings, shared);
+	struct returns returns = returns_find(spans, doings, shared);
+	bool is_closed = think_alike(&returns);
 
 	if (!is_closed) {
 		/* the server that got round to them would have made it */
-		is_table = are_known && come_alike(spans, count);
+		is_table = are_known && come_alike(spans, count, &returns);
 		is_closed = !is_table &&
 			    ((!are_known && open_share(spans, count, shared) > OPEN_SHARE) ||
 			     clients_missing(doings, spans) > SURE_MISSING);
 	}
 	clients->sort = is_closed ? CLIENTS_CLOSED : CLIENTS_OPEN;
 	clients->is_told = is_closed || is_table;
+	returns_free(&returns);
 }
 
 size_t clients_connect(struct clients *clients, struct clients_wanted wanted,

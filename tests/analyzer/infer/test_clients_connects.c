@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrong if a client with many connections does not go on when it has its answer, or if connections
  * that come by themselves do. */
+#include <math.h>
+
 #include "client_server.h"
 #include "infer/clients.h"
 #include "suite.h"
@@ -93,6 +95,35 @@ START_TEST(a_client_may_come_again)
 }
 END_TEST
 
+/* Three clients come again at once. Each has a thread, and these work one after the other, for as
+ * long. So clients come at steps as of a timetable. */
+START_TEST(a_bottleneck_is_no_timetable)
+{
+	double end_ms[CONNECTIONS + 3] = { 1, 1.5, 2 };
+	struct sketch sketch;
+	struct clients clients;
+
+	sketch_begin(&sketch);
+	for (int i = 0; i < 3; i++)
+		sketch_thread(&sketch, "serve", 0, 5000);
+	for (int i = 0; i < CONNECTIONS; i++) {
+		double at_ms = end_ms[i] + 0.6 + 0.05 * (i * 5 % 7), *own_ms = &end_ms[i + 3];
+
+		*own_ms = fmax(at_ms, own_ms[-1]) + 2 + 0.01 * (i * 3 % 5);
+		snprintf(idents[i], sizeof(idents[i]), "tcp 1.2.3.4:80>1.2.3.4:%d", 5000 + i);
+		sketch_io(&sketch, (uint32_t)i % 3, "accept", "tcp listen 0.0.0.0:80", 0, end_ms[i],
+			  at_ms);
+		served_request(&sketch, (uint32_t)i % 3, idents[i], at_ms, at_ms, *own_ms - at_ms);
+	}
+	sketch_end(&sketch);
+	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
+	ck_assert_int_eq(clients.sort, CLIENTS_CLOSED);
+	ck_assert_uint_eq(clients.count, 3);
+	clients_free(&clients);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* The port of a client comes again after some connections, of which each was closed. */
 START_TEST(a_name_may_come_again)
 {
@@ -180,6 +211,7 @@ END_TEST
 SUITE()
 {
 	TEST(a_client_is_called_as_its_connection);
+	TEST(a_bottleneck_is_no_timetable);
 	TEST(a_name_may_come_again);
 	LOOP(the_user_may_know_how_many_there_are, 0, 5);
 	EACH(a_client_may_come_again, rows);
