@@ -107,20 +107,39 @@ static void side_add(struct sides *sides, uint32_t op, bool is_other)
 	sides->list[sides->count++] = side;
 }
 
+/* Whether a call asks for what came of the connection that an earlier one has begun. `begun`: by
+ * description, the last call that has begun one. */
+static bool connects_again(const struct recording *rec, uint32_t op, uint32_t *begun)
+{
+	const struct rec_op *call = &rec->ops[op];
+	uint32_t *first = &begun[call->ident];
+
+	if (call->kind != KIND_IO || !strstr(rec->strings[call->name], "connect"))
+		return false;
+	bool is_again = *first != NO_INDEX && call->outcome != OUTCOME_ERROR &&
+			rec->extras[op].fd == rec->extras[*first].fd;
+
+	*first = call->outcome == OUTCOME_ERROR ? op : NO_INDEX;
+	return is_again;
+}
+
 static void sides_collect(struct sides *sides)
 {
 	const struct recording *rec = sides->rec;
+	uint32_t *begun = memory_new(rec->string_count, sizeof(*begun));
 
+	memset(begun, 0xff, rec->string_count * sizeof(*begun));
 	for (uint32_t i = 0; i < rec->op_count; i++) {
 		const struct rec_op *op = &rec->ops[i];
 
 		if ((op->kind != KIND_IO && op->kind != KIND_POLL) || !op->ident ||
-		    op->thread == NO_INDEX || rec->extras[i].open)
+		    op->thread == NO_INDEX || rec->extras[i].open || connects_again(rec, i, begun))
 			continue;
 		side_add(sides, i, false);
 		if (rec->extras[i].other_ident)
 			side_add(sides, i, true);
 	}
+	free(begun);
 	if (sides->count)
 		qsort(sides->list, sides->count, sizeof(*sides->list), compare_sides);
 }

@@ -109,6 +109,14 @@ static const struct {
 	    { 1, 10, 12.2, 'r', 0, 12, true },
 	    { 1, 13, 15, 'r', 0, 0, false },
 	    { 1, 16, 18, 'r', 0, 0, false } } },
+	/* 13: each connection is begun by a call, and a second one asks what came of it */
+	{ "tcp",
+	  { { 0, 5, 5.1, 'x', 0, 0, false },
+	    { 1, 3, 5.2, 'r', 0, 5, true },
+	    { 0, 5.3, 5.31, 's', 0, 0, false },
+	    { 0, 8, 8.1, 'x', 0, 0, false },
+	    { 0, 8.3, 8.31, 's', 0, 0, false },
+	    { 1, 9, 9.01, 'r', 0, 8, false } } },
 };
 
 static uint32_t play(struct sketch *sketch, const struct act *act, const char *ident)
