@@ -101,6 +101,7 @@ static uint32_t section_new(struct walk *walk, uint32_t mutex, uint64_t start_ns
 				   .last_hold = NO_INDEX,
 				   .first_wait = NO_INDEX,
 				   .last_wait = NO_INDEX,
+				   .unmet_wait = NO_INDEX,
 				   .take = NO_INDEX,
 				   .put = NO_INDEX };
 
@@ -179,7 +180,9 @@ static void wait_begins(struct walk *walk, uint32_t index)
 	if (!section->site[SITE_FUNCTION]) /* the lock call's callers were not looked for */
 		section->site[SITE_FUNCTION] =
 			monitors_function_site(walk->rec, wait->stack, walk->thread);
-	section->last_wait = index;
+	if (section->unmet_wait != NO_INDEX)
+		monitors->met_by_wait[section->unmet_wait] = index;
+	section->last_wait = section->unmet_wait = index;
 	section->end_ns = wait->end_ns;
 	monitors->section_of_wait[index] = walk->suspended;
 }
@@ -199,6 +202,8 @@ static void link_happens(struct walk *walk, uint32_t index)
 	uint32_t section = last_section(walk, monitors->conditions[condition].mutex);
 	if (section != NO_INDEX && monitors->sections[section].first_signal_ns > link->at_ns)
 		monitors->sections[section].first_signal_ns = link->at_ns;
+	if (section != NO_INDEX)
+		monitors->sections[section].unmet_wait = NO_INDEX;
 	monitors->signals[index].section = section;
 }
 
@@ -227,6 +232,24 @@ static void cut_thread(struct walk *walk, const struct timeline *timeline, uint3
 			walk->suspended = NO_INDEX;
 		}
 		walk->closed = closed;
+	}
+}
+
+/* From the wait that comes next in its section, NO_INDEX for none. */
+static void find_meeting_waits(struct monitors *monitors, size_t wait_count)
+{
+	uint32_t *met_by = monitors->met_by_wait;
+
+	for (uint32_t i = 0; i < wait_count; i++) {
+		uint32_t last = i, next;
+
+		while (met_by[last] != NO_INDEX && met_by[last] != last)
+			last = met_by[last];
+		met_by[last] = last;
+		for (uint32_t at = i; at != last; at = next) {
+			next = met_by[at];
+			met_by[at] = last;
+		}
 	}
 }
 
@@ -259,10 +282,12 @@ static void prepare(struct monitors *monitors, const struct recording *rec)
 	monitors->section_of_wait = memory_new(rec->wait_count, sizeof(uint32_t));
 	monitors->condition_of_wait = memory_new(rec->wait_count, sizeof(uint32_t));
 	monitors->waking_link = memory_new(rec->wait_count, sizeof(uint32_t));
+	monitors->met_by_wait = memory_new(rec->wait_count, sizeof(uint32_t));
 	monitors->signals = memory_new(rec->link_count, sizeof(*monitors->signals));
 	fill(monitors->section_of_hold, rec->op_count);
 	fill(monitors->section_of_wait, rec->wait_count);
 	fill(monitors->waking_link, rec->wait_count);
+	fill(monitors->met_by_wait, rec->wait_count);
 	for (size_t i = 0; i < rec->link_count; i++)
 		monitors->signals[i] = (struct signal_role){ NO_INDEX, NO_INDEX, false,
 							     monitors_wakes_all(&rec->links[i]) };
@@ -284,6 +309,7 @@ void monitors_build(struct monitors *monitors, const struct recording *rec,
 	find_conditions_of_waits(&walk);
 	for (uint32_t t = 0; monitors->condition_count && t < timeline->thread_count; t++)
 		cut_thread(&walk, timeline, t);
+	find_meeting_waits(monitors, rec->wait_count);
 	monitors_complete_sites(monitors, rec);
 	monitors_tie_waits(monitors, rec);
 	tokens_find(monitors, rec, releases);
@@ -358,6 +384,7 @@ void monitors_free(struct monitors *monitors)
 	free(monitors->section_of_wait);
 	free(monitors->condition_of_wait);
 	free(monitors->waking_link);
+	free(monitors->met_by_wait);
 	free(monitors->signals);
 	memset(monitors, 0, sizeof(*monitors));
 }

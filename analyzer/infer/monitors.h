@@ -36,7 +36,8 @@ struct section {
 	uint32_t last_hold; /* op index */
 	uint32_t first_wait; /* wait index, NO_INDEX = did not wait */
 	uint32_t last_wait;
-	uint32_t take; /* condition that it takes from, NO_INDEX = none */
+	uint32_t unmet_wait; /* the last one since it signalled last, NO_INDEX = none */
+	uint32_t take;       /* condition that it takes from, NO_INDEX = none */
 	uint32_t put; /* condition that it puts to when it ends (put_by_section()), else NO_INDEX */
 	uint32_t items;  /* where a take takes all that is there (PUT_BATCH): how many that was */
 	bool takes_late; /* it signals before it waits: takes where it waits, not where it locks */
@@ -88,6 +89,9 @@ struct monitors {
 	uint32_t *section_of_wait;   /* by wait index */
 	uint32_t *condition_of_wait; /* by wait index */
 	uint32_t *waking_link;       /* by wait index: link that ended it, NO_INDEX = unknown */
+	/* By wait index: the wait after which its section had what it waited for. That is the last
+	 * one before the section signals, or its last one. */
+	uint32_t *met_by_wait;
 	struct signal_role *signals; /* by link index */
 };
 

@@ -7,12 +7,12 @@
  * places that have nothing to do with each other.
  *
  * Method. One count of tokens for all that a condition is for is what tokens.c looks for first.
- * Where none obeys, or those who put take as well, the condition is in doubt. The last wait of a
- * section is the one that counts: those before it ended in vain. It ties the section's place to
- * that of the signal that ended it. Places that are tied, directly or by way of others, are one
- * group. Each group becomes a condition of its own. A place at which threads wait, and signal to
- * their own sort, is a meeting or a turn: its condition stays whole. So does one with a wait or a
- * signal that belongs to no group.
+ * Where none obeys, or those who put take as well, the condition is in doubt. A wait counts if
+ * the section had what it waited for after it: those before it ended in vain. It ties the section's
+ * place to that of the signal that ended it. Places that are tied, directly or by way of
+ * others, are one group. Each group becomes a condition of its own. A place at which threads wait,
+ * and signal to their own sort, is a meeting or a turn: its condition stays whole. So does one with
+ * a wait or a signal that belongs to no group.
  *
  * One thread.
  */
@@ -84,11 +84,6 @@ static size_t place_add(struct split *split, uint64_t site, bool signals)
 
 /* --- who waits for whom --- */
 
-static bool is_last(const struct split *split, uint32_t wait)
-{
-	return split->monitors->sections[split->monitors->section_of_wait[wait]].last_wait == wait;
-}
-
 static bool ties_count(struct split *split)
 {
 	for (size_t i = 0; i < split->wait_count; i++) {
@@ -97,7 +92,7 @@ static bool ties_count(struct split *split)
 
 		if (from == PLACES_MAX)
 			return false;
-		if (link == NO_INDEX || !is_last(split, wait))
+		if (link == NO_INDEX || split->monitors->met_by_wait[wait] != wait)
 			continue;
 		size_t to = place_add(split, signalling_site(split, link), true);
 		if (to == PLACES_MAX)

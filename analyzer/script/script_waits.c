@@ -153,8 +153,8 @@ static void condition_wait_ends(struct compiler *compiler, uint32_t index)
 		timeout_passes(compiler, index);
 		return;
 	}
-	if (s != NO_INDEX && monitors->waking_link[monitors->sections[s].last_wait] != NO_INDEX)
-		link = monitors->waking_link[monitors->sections[s].last_wait];
+	if (monitors->waking_link[monitors->met_by_wait[index]] != NO_INDEX)
+		link = monitors->waking_link[monitors->met_by_wait[index]];
 	if (link == NO_INDEX)
 		script_stays(compiler, index, wait->end_ns - wait->start_ns);
 	else

@@ -152,7 +152,8 @@ PROGRAMS = (
             "ab -q -n @requests@ -c 8 http://127.0.0.1:@port@/", size="requests",
             words={"requests": 2000, "ms": 4, "rounds": 10}, once=("javac -d . @here@/loads/Web.java",),
             servers=("java -XX:+UseSerialGC -cp @data@ Web @port@ 4 @ms@ @rounds@",), settings=(
-                Setting("Thread.sleep x 0.5", "sleep", {"ms": 2}, asked=(r"(sleep|wait|cond|poll) .*[sS]leep.*",),
+                Setting("Thread.sleep x 0.5", "sleep", {"ms": 2},
+                        asked=(r"(sleep|wait|cond|poll) .*[sS]leep.*", r"sleep pool-.*/pthread_cond_timedwait"),
                         factor="0.5"),
                 *crossing(base={"ms": 0, "rounds": 400})), tried=True),
     Program("python server", "train", {"/usr/bin/python3": "python3", "ab": "apache2-utils"},

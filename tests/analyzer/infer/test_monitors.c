@@ -39,6 +39,38 @@ START_TEST(a_section_goes_on_through_its_waits)
 }
 END_TEST
 
+/* A wait that ended in vain is met by the next one; what comes before a signal of the section's own
+ * was not in vain. */
+START_TEST(a_section_that_signals_had_what_it_waited_for)
+{
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
+	uint32_t waits[4];
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "caller", 0, 100);
+	sketch_thread(sketch, "server", 0, 100);
+	sketch_hold(sketch, 0, "M", 1, 9, 10);
+	for (int i = 0; i < 4; i++) {
+		waits[i] = sketch_wait(sketch, 0, REASON_COND, "C", 10 * i + 10, 10 * i + 19,
+				       NO_INDEX);
+		sketch_hold(sketch, 0, "M", 2, 10 * i + 19, 10 * i + 20);
+		if (i == 1)
+			sketch_link(sketch, 0, LINK_WAKE, "C", 29.5, 1, NO_INDEX);
+	}
+	monitored_build(&monitored);
+	const uint32_t *met_by = monitored.monitors.met_by_wait;
+
+	ck_assert_uint_eq(monitored.monitors.section_of_wait[waits[0]],
+			  monitored.monitors.section_of_wait[waits[3]]);
+	ck_assert_uint_eq(met_by[waits[0]], waits[1]);
+	ck_assert_uint_eq(met_by[waits[1]], waits[1]);
+	ck_assert_uint_eq(met_by[waits[2]], waits[3]);
+	ck_assert_uint_eq(met_by[waits[3]], waits[3]);
+	monitored_free(&monitored);
+}
+END_TEST
+
 /* A recording without call stacks has no frames to compare. */
 START_TEST(a_section_of_a_wait_alone_needs_no_frames)
 {
@@ -177,6 +209,7 @@ SUITE()
 {
 	TEST(a_lock_call_without_callers_is_no_neighbour);
 	TEST(a_section_goes_on_through_its_waits);
+	TEST(a_section_that_signals_had_what_it_waited_for);
 	TEST(a_section_of_a_wait_alone_needs_no_frames);
 	TEST(one_signal_wakes_one_a_broadcast_all);
 	TEST(a_broadcast_is_one_even_if_one_waits);
