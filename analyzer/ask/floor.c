@@ -138,7 +138,7 @@ static void find_worst(struct floor *floor, struct pieces *pieces)
 }
 
 void floor_build(struct floor *floor, const struct script *script,
-		 const struct class_table *classes, const bool *is_kept,
+		 const struct class_table *classes, const bool *is_kept, double factor,
 		 const struct replayer *replayer)
 {
 	struct pieces pieces = { script, classes, NULL, 0, 0 };
@@ -148,9 +148,9 @@ void floor_build(struct floor *floor, const struct script *script,
 	*floor = (struct floor){ .floor_ns = 0 };
 	for (uint32_t i = 0; i < classes->count; i++)
 		if (!is_kept[i])
-			scalings[trial.count++] = (struct scaling){ i, 0 };
+			scalings[trial.count++] = (struct scaling){ i, factor };
 	trace_begin(&trace, script->actor_count);
-	replayer_try(replayer, &trial);
+	floor->forced_steps = replayer_try(replayer, &trial).forced_steps;
 	trace_walk(&trace, script->start_ns, add_piece, &pieces);
 	find_worst(floor, &pieces);
 	free(pieces.causes);

@@ -26,11 +26,13 @@ struct floor_cause {
 struct floor {
 	double floor_ns; /* without what has not begun yet, and without schedules */
 	struct floor_cause worst;
+	uint64_t
+		forced_steps; /* as in struct replay_answer: what the floor is then, nobody knows */
 };
 
-/* `is_kept`: classes that stay as they were. */
+/* `is_kept`: classes that stay as they were. `factor`: of all others, 0 for the floor itself. */
 void floor_build(struct floor *floor, const struct script *script,
-		 const struct class_table *classes, const bool *is_kept,
+		 const struct class_table *classes, const bool *is_kept, double factor,
 		 const struct replayer *replayer);
 
 #endif

@@ -7,7 +7,7 @@
  * change which rows are the best, so it goes on until the best ones are all sure. Workers take a
  * batch of rows at a time; a row belongs to the worker that took it until all are done.
  */
-#include "whatif.h"
+#include "whatif_parts.h"
 
 #include <assert.h>
 #include <math.h>
@@ -68,6 +68,8 @@ static void rows_make_sure(const struct job *job, struct whatif_row **rows, size
 	for (size_t i = 0; i < count * factor_count; i++) {
 		struct whatif_row *row = rows[i / factor_count];
 		struct scaling scaling;
+		if (row->is_none[i % factor_count])
+			continue;
 		const struct trial trial = trial_of(job, row, i % factor_count, &scaling);
 		const struct estimate estimate =
 			estimate_make(job->estimator, job->estimator->replayer, &trial,
@@ -175,12 +177,14 @@ static void rows_give_room(struct whatif *whatif, size_t factor_count)
 	size_t estimates = whatif->row_count * factor_count;
 	whatif->estimates = memory_new(estimates, sizeof(*whatif->estimates));
 	whatif->answers = memory_new(estimates, sizeof(*whatif->answers));
+	whatif->are_none = memory_new(estimates, sizeof(*whatif->are_none));
 	whatif->finishes_ns =
 		memory_new(estimates * whatif->finish_count, sizeof(*whatif->finishes_ns));
 	for (size_t i = 0; i < whatif->row_count; i++) {
 		struct whatif_row *row = &whatif->rows[i];
 		row->estimates = whatif->estimates + i * factor_count;
 		row->answers = whatif->answers + i * factor_count;
+		row->is_none = whatif->are_none + i * factor_count;
 		row->finish_ns = whatif->finishes_ns + i * factor_count * whatif->finish_count;
 		row->next_class = row->same_as = row->within = NO_INDEX;
 	}
@@ -200,35 +204,9 @@ static void whatif_list_rows(struct whatif *whatif, const struct class_table *cl
 		if (!options->is_wanted || options->is_wanted[class])
 			whatif->rows[whatif->row_count++].class = class;
 	}
+	whatif->tried_count = whatif->row_count;
 	rows_give_room(whatif, options->factor_count);
 	rows_find_same(whatif, options);
-}
-
-/* The first replay of a row that nothing ended; NULL = all ended. */
-static const struct replay_answer *endless_answer(const struct whatif_row *row, size_t factor_count)
-{
-	for (size_t f = 0; f < factor_count; f++)
-		if (row->answers[f].ran_away || row->estimates[f].is_none)
-			return &row->answers[f];
-	return NULL;
-}
-
-/* There is no answer to those. */
-static void whatif_drop_endless(struct whatif *whatif, size_t factor_count)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < whatif->row_count; i++) {
-		const struct replay_answer *answer = endless_answer(&whatif->rows[i], factor_count);
-		if (!answer) {
-			whatif->rows[kept++] = whatif->rows[i];
-			continue;
-		}
-		if (whatif->endless_count++ == 0) {
-			whatif->endless_class = whatif->rows[i].class;
-			whatif->endless_place = answer->stuck;
-		}
-	}
-	whatif->row_count = kept;
 }
 
 struct ranking {
@@ -402,7 +380,7 @@ void whatif_build(struct whatif *whatif, struct estimator *estimator,
 			ranking.factor = i;
 	whatif_fill(whatif, estimator, options);
 	rows_copy_same(whatif, options->factor_count);
-	whatif_drop_endless(whatif, options->factor_count);
+	whatif_complete(whatif, options);
 	if (options->is_asked && estimator_afford(estimator, 1))
 		whatif_make_sure(whatif, estimator, options, ranking.factor, true);
 	whatif_rank(whatif, &ranking);
@@ -413,7 +391,7 @@ void whatif_build(struct whatif *whatif, struct estimator *estimator,
 	if (estimator_afford(estimator, best * options->factor_count))
 		while (whatif_make_sure(whatif, estimator, options, ranking.factor, false))
 			whatif_rank(whatif, &ranking);
-	whatif_drop_endless(whatif, options->factor_count);
+	whatif_complete(whatif, options);
 	if (estimator->is_endless && !whatif->endless_count++) {
 		whatif->endless_class = NO_INDEX;
 		whatif->endless_place = estimator->endless_place;
@@ -426,6 +404,7 @@ void whatif_free(struct whatif *whatif)
 	free(whatif->rows);
 	free(whatif->estimates);
 	free(whatif->answers);
+	free(whatif->are_none);
 	free(whatif->finishes_ns);
 	free(whatif->baseline_finish_ns);
 	*whatif = (struct whatif){ 0 };

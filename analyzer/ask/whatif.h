@@ -41,7 +41,11 @@ struct whatif_row {
 	double sure_ns;                /* by which it is ranked */
 	struct estimate *estimates;    /* by factor */
 	struct replay_answer *answers; /* by factor: of the plain replay */
-	uint64_t *finish_ns;           /* of each thread, factor by factor */
+	/* By factor: its replay comes to no end, or only by force. The estimate is that of the
+	 * nearest answer, and has the most that this change could save. */
+	bool *is_none;
+	bool is_endless;     /* at some factor */
+	uint64_t *finish_ns; /* of each thread, factor by factor */
 	/* Its estimates are those of estimate_make(), else those of estimate_first(). Of a class
 	 * that --what-if asked about they are what it answered. */
 	bool is_sure;
@@ -57,11 +61,13 @@ struct whatif {
 	struct whatif_row
 		*rows; /* the largest sure saving of its own at the smallest factor first */
 	size_t row_count;
-	size_t endless_count;   /* rows left out: nothing ended one of their replays */
+	size_t tried_count;     /* rows that there were at first */
+	size_t endless_count;   /* of these, with a replay that comes to no end */
 	uint32_t endless_class; /* of the first one; NO_INDEX = the unchanged run, otherwise */
 	struct replay_place endless_place; /* and where its replay was stopped */
 	struct estimate *estimates;        /* rows point into them */
 	struct replay_answer *answers;     /* rows point into them */
+	bool *are_none;                    /* rows point into them */
 	uint64_t *finishes_ns;
 	uint64_t *baseline_finish_ns;  /* of each thread */
 	size_t finish_count;           /* threads; 0 = not known */

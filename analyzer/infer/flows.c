@@ -215,7 +215,10 @@ static bool write_waited(const struct recording *rec, const struct side *sides, 
 	const struct rec_op *op = &rec->ops[sides[write].op];
 
 	assert(sides[write].is_write);
-	if (op->end_ns - op->start_ns < assume.write_waited)
+	/* The kernel refuses connections by TCP for which a listener has no room. */
+	if (op->end_ns - op->start_ns < assume.write_waited ||
+	    (sides[write].unit == FLOW_CONNECTIONS &&
+	     strncmp(rec->strings[op->ident], "tcp ", 4) == 0))
 		return false;
 	for (size_t i = write + 1; i < count && sides[i].at_ns <= op->end_ns; i++)
 		if (!sides[i].is_write)

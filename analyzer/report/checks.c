@@ -315,13 +315,13 @@ static size_t endless_answers(const struct analysis *analysis)
 static void check_endless(struct check *check, const struct analysis *analysis)
 {
 	const struct whatif *whatif = &analysis->whatif;
-	size_t asked = endless_answers(analysis), tried = whatif->row_count + whatif->endless_count;
+	size_t asked = endless_answers(analysis);
 	bool is_baseline = whatif->baseline.ran_away;
 	char where[PLACE_BYTES] = "", change[80] = "the unchanged run";
 	check->state = CHECK_PASSED;
-	check->value = is_baseline || asked
-			       ? 100
-			       : checks_percent((double)whatif->endless_count, (double)tried);
+	check->value = is_baseline || asked ? 100
+					    : checks_percent((double)whatif->endless_count,
+							     (double)whatif->tried_count);
 	if (!(check->value > 0))
 		return;
 	if (is_baseline || whatif->endless_count)
@@ -334,10 +334,12 @@ static void check_endless(struct check *check, const struct analysis *analysis)
 	else if (!is_baseline && whatif->endless_class != NO_INDEX)
 		snprintf(change, sizeof(change), "`%.60s`, changed",
 			 facts_class_name(analysis, whatif->endless_class));
-	snprintf(check->line, sizeof(check->line),
-		 "the replay of %s comes to no end%s%s%s: it has no answer", change,
+	snprintf(check->line, sizeof(check->line), "the replay of %s comes to no end%s%s%s: %s",
+		 change,
 		 is_baseline ? " and was stopped" : ", or to a later one, and only by force",
-		 where[0] ? ": " : "", where);
+		 where[0] ? ": " : "", where,
+		 is_baseline || asked ? "it has no answer"
+				      : "that change has no answer, smaller ones may");
 }
 
 /* --- what requests take --- */

@@ -9,7 +9,7 @@
 #include "sketch.h"
 #include "suite.h"
 
-static struct floor floor_of(struct sketch *sketch, const char *kept)
+static struct floor floor_at(struct sketch *sketch, const char *kept, double factor)
 {
 	struct script script;
 	struct machine machine;
@@ -21,9 +21,14 @@ static struct floor floor_of(struct sketch *sketch, const char *kept)
 	script_build(&script, &sketch->rec, &sketch->classes, &(const struct script_options){ 0 });
 	machine_begin(&machine, &script, 0);
 	const struct replayer replayer = simulate_replayer(&script, &machine);
-	floor_build(&floor, &script, &sketch->classes, is_kept, &replayer);
+	floor_build(&floor, &script, &sketch->classes, is_kept, factor, &replayer);
 	script_free(&script);
 	return floor;
+}
+
+static struct floor floor_of(struct sketch *sketch, const char *kept)
+{
+	return floor_at(sketch, kept, 0);
 }
 
 /* Thread 1 sleeps 10 ms, then waits 30 for a condition that nobody signals; thread 2 waits 25.
@@ -50,6 +55,18 @@ START_TEST(a_wait_that_nobody_ends_remains)
 	ck_assert_uint_eq(floor.worst.thread, 1);
 	ck_assert_uint_eq(floor.worst.wait, wait);
 	ck_assert_int_eq(floor.worst.part, TRACE_STEP);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* A class that takes half as long remains as half. */
+START_TEST(half_of_the_way_is_half)
+{
+	struct sketch sketch;
+	sketch_unended(&sketch);
+	const struct floor floor = floor_at(&sketch, NULL, 0.5);
+	ck_assert_double_eq(floor.floor_ns, 35e6);
+	ck_assert_uint_eq(floor.forced_steps, 0);
 	sketch_free(&sketch);
 }
 END_TEST
@@ -118,6 +135,7 @@ END_TEST
 SUITE()
 {
 	TEST(a_wait_that_nobody_ends_remains);
+	TEST(half_of_the_way_is_half);
 	TEST(a_class_that_nobody_asks_about_remains);
 	TEST(a_schedule_is_no_wait_and_a_moment_is_a_sleep);
 	TEST(what_began_later_had_not_to_wait);

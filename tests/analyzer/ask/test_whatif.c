@@ -343,6 +343,47 @@ START_TEST(the_best_rows_are_made_sure)
 }
 END_TEST
 
+/* The best class has no answer if it takes no time at all, the next one has none at any factor. */
+static void endless_run(const struct replayer *replayer, const struct trial *trials, size_t count,
+			void *scratch, struct replay_answer *answers)
+{
+	easy_run(replayer, trials, count, scratch, answers);
+	for (size_t i = 0; i < count; i++) {
+		const struct scaling *scaling = trials[i].count ? trials[i].scalings : NULL;
+		if (scaling && ((scaling->class == CLASSES - 1 && scaling->factor == 0) ||
+				scaling->class == CLASSES - 2)) {
+			answers[i].ran_away = true;
+			answers[i].makespan_ns = 9e6;
+			answers[i].stuck.actor = scaling->class;
+		}
+	}
+}
+
+START_TEST(a_change_without_an_answer_has_that_of_a_smaller_one)
+{
+	static const double factors[] = { 0, 0.9, 0.5 };
+	struct replayer replayer = easy_replayers[0];
+	struct whatif whatif;
+	replayer.run = endless_run;
+	ask(&whatif, &replayer,
+	    &(const struct whatif_options){ .factors = factors, .factor_count = 3 });
+	ck_assert_uint_eq(whatif.tried_count, CLASSES);
+	ck_assert_uint_eq(whatif.endless_count, 2);
+	ck_assert_uint_eq(whatif.endless_place.actor, whatif.endless_class);
+	ck_assert_uint_eq(whatif.row_count, CLASSES - 1);
+	ck_assert_ptr_null(whatif_find(&whatif, CLASSES - 2));
+	const struct whatif_row *row = whatif_find(&whatif, CLASSES - 1);
+	ck_assert_ptr_nonnull(row);
+	ck_assert(row->is_none[0] && !row->is_none[1] && !row->is_none[2]);
+	ck_assert_double_eq_tol(row->estimates[0].saved_ns, row->estimates[2].saved_ns, 1e-6);
+	ck_assert_double_eq_tol(row->estimates[0].saved_ns, 50 * (CLASSES - 1), 1e-6);
+	ck_assert_double_ge(row->estimates[0].most_ns, 100 * (CLASSES - 1));
+	ck_assert_double_le(row->answers[0].makespan_ns, 1e6);
+	ck_assert_uint_eq(row->finish_ns[0], row->finish_ns[2 * whatif.finish_count]);
+	whatif_free(&whatif);
+}
+END_TEST
+
 /* Of functions, which come behind the classes: what was recorded as it was needs no sample to be
  * the first. */
 START_TEST(what_may_be_a_sampling_error_does_not_rank)
@@ -399,6 +440,7 @@ SUITE()
 {
 	LOOP(rows_are_ranked_by_the_smallest_factor, 0, 5 * REPLAYERS);
 	LOOP(classes_with_little_self_time_or_not_wanted_are_left_out, 0, REPLAYERS);
+	TEST(a_change_without_an_answer_has_that_of_a_smaller_one);
 	LOOP(what_may_be_a_sampling_error_does_not_rank, 0, REPLAYERS);
 	LOOP(what_is_the_same_is_tried_once, 1, 3);
 	TEST(a_function_ranks_by_what_its_best_part_does_not_save);

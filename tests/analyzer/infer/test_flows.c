@@ -143,6 +143,37 @@ START_TEST(a_waiting_write_shows_the_capacity)
 }
 END_TEST
 
+/* A call that connects by TCP waits for no accept, however long it takes. By a path it does. */
+static const struct {
+	const char *connects;
+	const char *accepts;
+	bool has_waited;
+} listeners[] = {
+	{ "tcp 1.1.1.1:5>1.1.1.1:80", "tcp listen 1.1.1.1:80", false },
+	{ "unix /run/s#4", "unix listen /run/s", true },
+};
+
+START_TEST(a_listener_has_room_or_refuses)
+{
+	struct sketch sketch;
+	struct flows flows;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "a", 0, 100);
+	sketch_thread(&sketch, "b", 0, 100);
+	uint32_t call = sketch_io(&sketch, 0, "connect", listeners[_i].connects, 0, 1, 3);
+	sketch_io(&sketch, 1, "accept", listeners[_i].accepts, 0, 1.5, 2);
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	ck_assert_uint_ne(flows.transfer_of[call], NO_INDEX);
+	ck_assert_int_eq(flows.transfers[flows.transfer_of[call]].has_waited,
+			 listeners[_i].has_waited);
+	ck_assert_uint_eq(flows.flows[0].capacity, listeners[_i].has_waited);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* Descriptions of one connection's two ends, and whether their bytes are known to be the same. */
 static const struct {
 	const char *writer;
@@ -442,6 +473,7 @@ SUITE()
 	TEST(only_the_last_bytes_may_come_from_nowhere);
 	TEST(a_recording_may_begin_in_the_middle);
 	TEST(a_waiting_write_shows_the_capacity);
+	EACH(a_listener_has_room_or_refuses, listeners);
 	EACH(bytes_that_were_there_before_the_selected_time_are_gone, cut_writes);
 	EACH(unix_sockets_meet_by_inode, unix_ends);
 	EACH(streams_read_and_write, streams);

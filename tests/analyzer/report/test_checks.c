@@ -217,7 +217,7 @@ static const struct {
 	  CHECK_FAILED,
 	  false,
 	  "the replay of `out`, changed comes to no end, or to a later one, and only by "
-	  "force: it has no answer" },
+	  "force: that change has no answer, smaller ones may" },
 	/* 39 */
 	{ { .endless_rows = 2 }, CHECK_ENDLESS, CHECK_WITHHOLDS, true, NULL },
 	/* 40 */
@@ -312,6 +312,7 @@ static void replays_fill(struct whatif *whatif, const struct trouble *trouble)
 								 (10 + trouble->slow_ms) * 1e6 } };
 	whatif->recorded = whatif->baseline;
 	whatif->endless_count = trouble->endless_rows;
+	whatif->tried_count = whatif->row_count + trouble->endless_rows;
 	whatif->endless_class = whatif->rows[0].class;
 }
 
