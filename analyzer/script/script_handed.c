@@ -54,6 +54,14 @@ static int compare_reads(const void *left, const void *right)
 	return (a->transfer > b->transfer) - (a->transfer < b->transfer);
 }
 
+/* An event loop may hand over some of what it finds. */
+static bool has_own_cause(const struct loops *loops, uint32_t poll)
+{
+	uint32_t visit = loops->visit_of[poll];
+
+	return visit != NO_INDEX && loops->visits[visit].sort != VISIT_BARRIER;
+}
+
 static struct handing_poll *polls_list(const struct script *script, bool *polls, size_t *count)
 {
 	const struct recording *rec = script->recording;
@@ -67,7 +75,7 @@ static struct handing_poll *polls_list(const struct script *script, bool *polls,
 		    !rec->extras[op].amount || !rec_polls_many(rec, op))
 			continue;
 		polls[thread] = true;
-		if (script->loops.loop_of_thread[thread] != NO_INDEX)
+		if (has_own_cause(&script->loops, op))
 			continue;
 		list = memory_grow(list, &capacity, *count + 1, sizeof(*list));
 		list[(*count)++] = (struct handing_poll){ rec->ops[op].end_ns,

@@ -36,6 +36,39 @@ START_TEST(a_poll_waits_for_what_another_thread_reads)
 }
 END_TEST
 
+/* An event loop reads from connections of its own, and hands over the others. */
+START_TEST(a_loop_hands_over_what_it_does_not_read)
+{
+	static const char *const written[] = { "tcp c>d", "tcp a>b", "tcp e>f", "tcp a>b" };
+	static const char *const read[] = { "tcp d>c", "tcp b>a", "tcp f>e", "tcp b>a" };
+	struct sketch sketch;
+	struct script script;
+	size_t awaits = 0;
+
+	sketch_begin(&sketch);
+	for (int t = 0; t < 3; t++)
+		sketch_thread(&sketch, "user", 0, 40);
+	for (int i = 0; i < 4; i++) {
+		uint32_t reader = i % 2 ? 2 : 1;
+
+		sketch_io(&sketch, 0, "write", written[i], 10, 4 + 8 * i, 4 + 8 * i);
+		uint32_t poll =
+			sketch_op(&sketch, KIND_POLL, "epoll_wait", 1, 1 + 8 * i, 4.25 + 8 * i);
+		sketch.rec.extras[poll].amount = 1;
+		sketch.rec.extras[poll].fd = 3;
+		sketch_io(&sketch, reader, "read", read[i], 10, 5 + 8 * i, 5 + 8 * i);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_ne(script.loops.loop_of_thread[1], NO_INDEX);
+	for (size_t i = script.actors[1].first_step; script.steps[i].type != STEP_END; i++)
+		awaits += script.steps[i].type == STEP_AWAIT;
+	ck_assert_uint_eq(awaits, 2);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* Another thread reads the pipe, and waits for it as well. */
 static const struct {
 	const char *found;
@@ -74,5 +107,6 @@ END_TEST
 SUITE()
 {
 	TEST(a_poll_waits_for_what_another_thread_reads);
+	TEST(a_loop_hands_over_what_it_does_not_read);
 	EACH(a_poll_may_say_what_it_found, named);
 }
