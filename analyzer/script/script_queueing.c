@@ -249,18 +249,47 @@ static void starts_cut(struct compiler *compiler)
 
 /* --- all of it --- */
 
-/* The part of its waits that are wake-ups. */
-static double part_of_wake_ups(const struct compiler *compiler, uint32_t thread)
+/* The waits of a thread that have a share of its time in queues. */
+struct waits {
+	size_t wake_ups;
+	size_t others;
+	uint64_t wake_ups_ns; /* all that they took */
+};
+
+static struct waits waits_count(const struct compiler *compiler, uint32_t thread)
 {
 	const struct script *script = compiler->script;
 	const struct step *step = script->steps + script->actors[thread].first_step;
-	size_t wake_ups = 0, others = other_waits(compiler, thread);
+	struct waits waits = { .others = other_waits(compiler, thread) };
 
 	for (; step->type != STEP_END; step++) {
-		wake_ups += is_wake_up(script, step);
-		others += is_call(compiler, step);
+		waits.others += is_call(compiler, step);
+		if (!is_wake_up(script, step))
+			continue;
+		waits.wake_ups++;
+		waits.wake_ups_ns += step->ns;
 	}
-	return wake_ups ? (double)wake_ups / (double)(wake_ups + others) : 0;
+	return waits;
+}
+
+/* Wake-ups have as much of the time as other waits, or all that they took. Of that they keep what
+ * CPUs took to come back from idle; calls and the rest took as much, each. Returns how much the
+ * steps have lost. */
+static uint64_t waits_cut(struct compiler *compiler, uint32_t thread, uint64_t queued_ns)
+{
+	const struct waits waits = waits_count(compiler, thread);
+	double count = (double)(waits.wake_ups + waits.others);
+	uint64_t share_ns = 0, cut_ns = 0, idle_ns = 0;
+
+	if (waits.wake_ups) {
+		share_ns = (uint64_t)((double)queued_ns * (double)waits.wake_ups / count);
+		share_ns = share_ns < waits.wake_ups_ns ? share_ns : waits.wake_ups_ns;
+		cut_ns = wake_ups_cut(compiler->script, thread, share_ns);
+		idle_ns = (share_ns - cut_ns) / waits.wake_ups * waits.others;
+	}
+	uint64_t left_ns = queued_ns - share_ns;
+
+	return cut_ns + calls_cut(compiler, thread, left_ns > idle_ns ? left_ns - idle_ns : 0);
 }
 
 /* A wake-up by a token has the usual latency of its condition. The time that the thread waited for
@@ -292,10 +321,8 @@ void script_queueing_leave_out(struct compiler *compiler)
 
 		left_ns[t] -= in_vain_ns;
 		script->queued_ns += in_vain_ns;
-		double part = part_of_wake_ups(compiler, t);
-		uint64_t cut_ns = wake_ups_cut(script, t, (uint64_t)((double)left_ns[t] * part));
+		uint64_t cut_ns = waits_cut(compiler, t, left_ns[t]);
 
-		cut_ns += calls_cut(compiler, t, left_ns[t] - cut_ns);
 		script->queued_ns += cut_ns + dropped_ns(compiler, t, left_ns[t] - cut_ns);
 	}
 	free(outrun_ns);

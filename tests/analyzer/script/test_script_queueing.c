@@ -160,6 +160,43 @@ START_TEST(calls_lose_nothing_for_wake_ups_that_lost_too_much)
 }
 END_TEST
 
+/* All that three wake-ups waited for a CPU is no more than one may take to come back from idle. So
+ * the call had no queue either, though the kernel counts that, too. */
+START_TEST(a_call_is_no_queue_where_wake_ups_had_none)
+{
+	struct sketch sketch;
+	struct script script;
+	struct rec_sample samples[] = {
+		{ .queued_ns = 10 },
+		{ .at_ns = 20000000, .cpu_ns = 10000000, .queued_ns = 10 + 200000 },
+	};
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 20);
+	sketch_io(&sketch, 0, "fsync", "file f", 0, 0, 4);
+	for (uint32_t t = 1; t <= 3; t++) {
+		double ended_ms = 3 + 3 * t;
+
+		sketch_thread(&sketch, "other", 0, ended_ms);
+		sketch_wait(&sketch, 0, REASON_JOIN, "", ended_ms - 1, ended_ms + 0.05,
+			    sketch.rec.threads[t].op);
+	}
+	sketch.rec.processes[0].cpus = 1;
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 2;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	uint32_t class = sketch_class(&sketch, "fsync");
+	const struct step *step = &script.steps[script.actors[0].first_step];
+
+	while (step->type != STEP_DELAY || script.scopes.scopes[step->arg].leaf != class)
+		step++;
+	ck_assert_uint_eq(step->ns, 4000000);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* Every other job is taken 2 ms late, as the taker waits for a CPU. A replay by tokens has it take
  * each as soon as it usually does. */
 START_TEST(a_usual_latency_leaves_out_what_was_longer)
@@ -296,5 +333,6 @@ SUITE()
 	EACH(calls_lose_what_was_a_wait_for_a_cpu, rows);
 	TEST(waits_for_clients_have_their_share);
 	TEST(calls_lose_nothing_for_wake_ups_that_lost_too_much);
+	TEST(a_call_is_no_queue_where_wake_ups_had_none);
 	TEST(a_usual_latency_leaves_out_what_was_longer);
 }
