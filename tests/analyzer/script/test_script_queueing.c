@@ -122,15 +122,14 @@ START_TEST(waits_for_clients_have_their_share)
 }
 END_TEST
 
-/* Three wake-ups are to lose one nanosecond of two. Each loses a whole one, together more than the
- * thread had waited. The call loses the other one, and no more. */
-START_TEST(calls_lose_nothing_for_wake_ups_that_lost_too_much)
+/* A call of 4 ms and three wake-ups that take so long each. Returns how long the call is then. */
+static uint64_t call_beside_wake_ups(double late_ms, uint64_t waited_ns, uint64_t *all_ns)
 {
 	struct sketch sketch;
 	struct script script;
 	struct rec_sample samples[] = {
 		{ .queued_ns = 10 },
-		{ .at_ns = 20000000, .cpu_ns = 10000000, .queued_ns = 10 + 2 },
+		{ .at_ns = 20000000, .cpu_ns = 10000000, .queued_ns = 10 + waited_ns },
 	};
 
 	sketch_begin(&sketch);
@@ -140,7 +139,7 @@ START_TEST(calls_lose_nothing_for_wake_ups_that_lost_too_much)
 		double ended_ms = 3 + 3 * t;
 
 		sketch_thread(&sketch, "other", 0, ended_ms);
-		sketch_wait(&sketch, 0, REASON_JOIN, "", ended_ms - 1, ended_ms + 1,
+		sketch_wait(&sketch, 0, REASON_JOIN, "", ended_ms - 1, ended_ms + late_ms,
 			    sketch.rec.threads[t].op);
 	}
 	sketch.rec.processes[0].cpus = 1;
@@ -153,10 +152,22 @@ START_TEST(calls_lose_nothing_for_wake_ups_that_lost_too_much)
 
 	while (step->type != STEP_DELAY || script.scopes.scopes[step->arg].leaf != class)
 		step++;
-	ck_assert_uint_eq(step->ns, 4000000 - 1);
-	ck_assert_uint_eq(script.queued_ns, 2);
+	uint64_t left_ns = step->ns;
+
+	*all_ns = script.queued_ns;
 	script_free(&script);
 	sketch_free(&sketch);
+	return left_ns;
+}
+
+/* Three wake-ups are to lose one nanosecond of two. Each loses a whole one, together more than the
+ * thread had waited. The call loses the other one, and no more. */
+START_TEST(calls_lose_nothing_for_wake_ups_that_lost_too_much)
+{
+	uint64_t all_ns;
+
+	ck_assert_uint_eq(call_beside_wake_ups(1, 2, &all_ns), 4000000 - 1);
+	ck_assert_uint_eq(all_ns, 2);
 }
 END_TEST
 
@@ -164,36 +175,9 @@ END_TEST
  * the call had no queue either, though the kernel counts that, too. */
 START_TEST(a_call_is_no_queue_where_wake_ups_had_none)
 {
-	struct sketch sketch;
-	struct script script;
-	struct rec_sample samples[] = {
-		{ .queued_ns = 10 },
-		{ .at_ns = 20000000, .cpu_ns = 10000000, .queued_ns = 10 + 200000 },
-	};
+	uint64_t all_ns;
 
-	sketch_begin(&sketch);
-	sketch_thread(&sketch, "main", 0, 20);
-	sketch_io(&sketch, 0, "fsync", "file f", 0, 0, 4);
-	for (uint32_t t = 1; t <= 3; t++) {
-		double ended_ms = 3 + 3 * t;
-
-		sketch_thread(&sketch, "other", 0, ended_ms);
-		sketch_wait(&sketch, 0, REASON_JOIN, "", ended_ms - 1, ended_ms + 0.05,
-			    sketch.rec.threads[t].op);
-	}
-	sketch.rec.processes[0].cpus = 1;
-	sketch.rec.samples = samples;
-	sketch.rec.sample_count = 2;
-	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
-	uint32_t class = sketch_class(&sketch, "fsync");
-	const struct step *step = &script.steps[script.actors[0].first_step];
-
-	while (step->type != STEP_DELAY || script.scopes.scopes[step->arg].leaf != class)
-		step++;
-	ck_assert_uint_eq(step->ns, 4000000);
-	script_free(&script);
-	sketch_free(&sketch);
+	ck_assert_uint_eq(call_beside_wake_ups(0.05, 200000, &all_ns), 4000000);
 }
 END_TEST
 
