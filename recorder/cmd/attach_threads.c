@@ -131,12 +131,15 @@ int attach_threads_seize(struct attach_threads *threads, pid_t pid, int end)
 
 /* --- Stopping and going on -------------------------------------------------------------------- */
 
+/* A stop of any kind takes the place of one that the thread was asked for: it is asked again. */
 static void resume(const struct attach_threads *threads, const struct attach_thread *thread,
 		   int signal)
 {
 	bool stops_again =
 		thread->tid == threads->caller || (threads->is_watching && thread->is_watched);
 
+	if (thread->is_asked)
+		(void)ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0);
 	(void)ptrace(stops_again ? PTRACE_SYSCALL : PTRACE_CONT, thread->tid, 0, signal);
 }
 
