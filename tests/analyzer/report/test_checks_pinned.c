@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if all changes together are said to leave more than one of them does. */
+#include "replay/simulate.h"
+#include "report/analysis.h"
+#include "report/checks_parts.h"
+#include "sketch.h"
+#include "suite.h"
+
+/* Main waits for a thread that, after 1 ms, waits for a signal that nobody sends. */
+START_TEST(one_change_bounds_all)
+{
+	struct options options = {
+		.top = 10, .factors = { { 0, 0.5 }, 2 }, .class_regex = "", .model = "threads"
+	};
+	struct sketch sketch;
+	struct analysis analysis;
+	struct machine machine;
+	struct check check = { .value = 0 };
+	char error[OPTIONS_ERROR_BYTES];
+
+	sketch_begin(&sketch);
+	sketch_join_two(&sketch, "stuck", "other", 40, 1);
+	sketch_sleep(&sketch, 1, "nap", 0, 1);
+	sketch_wait(&sketch, 1, REASON_COND, "C", 1, 40, NO_INDEX);
+	sketch_end(&sketch);
+	ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, NULL, error), 0);
+	machine_begin(&machine, &analysis.script, 0);
+	const struct replayer replayer = simulate_replayer(&analysis.script, &machine);
+
+	checks_pinned(&check, &analysis, &replayer);
+	ck_assert_double_eq_tol(check.value, 97.5, 0.01);
+	ck_assert_uint_gt(analysis.whatif.row_count, 0);
+	analysis.whatif.rows[0].estimates[0].saved_ns = 30e6;
+	checks_pinned(&check, &analysis, &replayer);
+	ck_assert_double_eq_tol(check.value, 25, 0.01);
+	analysis_free(&analysis);
+	sketch_free(&sketch);
+}
+END_TEST
+
+SUITE()
+{
+	TEST(one_change_bounds_all);
+}
