@@ -26,8 +26,7 @@ struct floor_cause {
 struct floor {
 	double floor_ns; /* without what has not begun yet, and without schedules */
 	struct floor_cause worst;
-	uint64_t
-		forced_steps; /* as in struct replay_answer: what the floor is then, nobody knows */
+	uint64_t forced_steps; /* as in struct replay_answer; the floor is not known then */
 };
 
 /* `is_kept`: classes that stay as they were. `factor`: of all others, 0 for the floor itself. */

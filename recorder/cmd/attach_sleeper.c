@@ -149,9 +149,10 @@ static bool has_just_begun(const struct attach_threads *threads, struct attach_t
 static bool may_be_stopped(const struct attach_threads *threads, struct attach_thread *thread,
 			   enum attach_sleep sleep, enum attach_sleep most)
 {
-	if (sleep == ATTACH_SLEEP_LIMITED)
-		return has_just_begun(threads, thread);
-	return sleep <= most && attach_now_ms() >= thread->again_ms;
+	/* Being stopped in vain makes it begin, too. */
+	bool has_begun = sleep == ATTACH_SLEEP_LIMITED && has_just_begun(threads, thread);
+
+	return (has_begun || sleep <= most) && attach_now_ms() >= thread->again_ms;
 }
 
 pid_t attach_sleeper_find_new(struct attach_threads *threads, struct attach_stack *stack,

@@ -22,8 +22,8 @@ enum attach_sleep {
 pid_t attach_sleeper_find(struct attach_threads *threads, struct attach_stack *stack,
 			  enum attach_sleep sleep);
 /* One that sleeps in any way up to `most`, or with a time limit that has begun since the last look.
- * The limit begins anew, which is late by no more than the time between
- * looks. A thread that is stopped in vain is left alone for ever longer. */
+ * The limit begins anew, which is late by no more than the time between looks. A thread that is
+ * stopped in vain is left alone for ever longer. */
 pid_t attach_sleeper_find_new(struct attach_threads *threads, struct attach_stack *stack,
 			      enum attach_sleep most);
 

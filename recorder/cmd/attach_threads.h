@@ -28,9 +28,8 @@ struct attach_thread {
 	bool is_past_fork; /* in none that began before ran_ns was taken */
 	uint64_t ran_ns;   /* CPU time, when forks were looked for */
 	uint64_t switches; /* as of the last look at it; 0: there was none */
-	uint64_t
-		pause_ms; /* from the last time that it was stopped in vain to the next; 0: never */
-	uint64_t again_ms; /* when that next time is, as attach_now_ms() */
+	uint64_t pause_ms; /* after it was stopped in vain; 0: it never was */
+	uint64_t again_ms; /* when it may be stopped again, as attach_now_ms() */
 	enum attach_call_state call;
 };
 

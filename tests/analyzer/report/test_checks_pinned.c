@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wrong if all changes together are said to leave more than one of them does. */
+/* Wrong if a run that hangs on waits which nothing shortens is answered, or one that does not is
+ * withheld. */
 #include "replay/simulate.h"
 #include "report/analysis.h"
 #include "report/checks_parts.h"
@@ -7,6 +8,44 @@
 #include "suite.h"
 
 /* Main waits for a thread that, after 1 ms, waits for a signal that nobody sends. */
+START_TEST(a_run_that_nothing_shortens_is_withheld)
+{
+	static const struct {
+		double nap_ms;
+		enum check_state state;
+	} cases[] = { { 1, CHECK_WITHHOLDS }, { 25, CHECK_FAILED }, { 38, CHECK_PASSED } };
+	struct options options = {
+		.top = 10, .factors = { { 0, 0.5 }, 2 }, .class_regex = "", .model = "threads"
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sketch sketch;
+		struct analysis analysis;
+		char error[OPTIONS_ERROR_BYTES];
+		sketch_begin(&sketch);
+		sketch_join_two(&sketch, "stuck", "other", 40, 1);
+		sketch_sleep(&sketch, 1, "nap", 0, cases[i].nap_ms);
+		uint32_t wait =
+			sketch_wait(&sketch, 1, REASON_COND, "C", cases[i].nap_ms, 40, NO_INDEX);
+		sketch.rec.waits[wait].name = sketch_string(&sketch, "pthread_cond_wait");
+		sketch_end(&sketch);
+		ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, NULL, error), 0);
+		const struct check *pinned = &analysis.checks.rows[CHECK_PINNED];
+		ck_assert_double_eq_tol(pinned->value, 100 * (40 - cases[i].nap_ms) / 40, 0.01);
+		ck_assert_int_eq(pinned->state, cases[i].state);
+		if (i == 0)
+			ck_assert_str_eq(
+				pinned->line,
+				"98% of the run remains if everything takes no time: thread "
+				"`stuck` (2) waits in pthread_cond_wait for 98%; record what ends "
+				"it too, or measure the change itself: wcprof try");
+		analysis_free(&analysis);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
+/* All changes together leave no more than one of them. */
 START_TEST(one_change_bounds_all)
 {
 	struct options options = {
@@ -40,5 +79,6 @@ END_TEST
 
 SUITE()
 {
+	TEST(a_run_that_nothing_shortens_is_withheld);
 	TEST(one_change_bounds_all);
 }
