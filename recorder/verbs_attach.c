@@ -7,6 +7,7 @@
 #include "arena.h"
 #include "attached.h"
 #include "budget.h"
+#include "opening.h"
 #include "probe_patch.h"
 #include "probe_traps.h"
 #include "snapshot.h"
@@ -45,6 +46,16 @@ void verb_ATTACH(struct request *request, struct text *answer)
 		verbs_refuse(answer, "memory", "its mappings cannot be read");
 }
 
+/* False also when the last dump had all windows: what it cut off with them ends later, and is
+ * recorded then. */
+static bool would_lose_events(const struct arena *arena)
+{
+	uint64_t begun, ended;
+
+	(void)opening_times(arena, opening_now(arena), &begun, &ended);
+	return ended > load_relaxed(&arena->dumped_ticks) && snapshot_pending(arena) > 0;
+}
+
 void verb_DETACH(struct request *request, struct text *answer)
 {
 	struct arena *arena = load_acquire(&recorder_arena);
@@ -54,7 +65,7 @@ void verb_DETACH(struct request *request, struct text *answer)
 		return;
 	budget_end();
 	budget_turn_off();
-	if (arena && snapshot_pending(arena) > 0) {
+	if (arena && would_lose_events(arena)) {
 		verbs_refuse(answer, "events", "events were recorded that no dump has taken");
 		return;
 	}
