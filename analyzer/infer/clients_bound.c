@@ -36,12 +36,13 @@ static int compare_times(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
+/* One that begins is open, however short it is. */
 static size_t most_open(const struct span *spans, const uint64_t *ends_ns, size_t count)
 {
 	size_t most = 0, ended = 0;
 
 	for (size_t begun = 0; begun < count; begun++) {
-		while (ends_ns[ended] <= spans[begun].start_ns)
+		while (ended < begun && ends_ns[ended] <= spans[begun].start_ns)
 			ended++;
 		most = begun + 1 - ended > most ? begun + 1 - ended : most;
 	}
@@ -63,9 +64,9 @@ static struct full_times full_times_find(const struct span *spans, size_t count)
 	for (size_t begun = 0; begun + 1 < count; begun++) {
 		uint64_t from_ns = spans[begun].start_ns;
 
-		while (ends_ns[ended] <= from_ns)
+		while (ended < begun && ends_ns[ended] <= from_ns)
 			ended++;
-		if (begun + 1 - ended < most)
+		if (begun + 1 - ended < most || ends_ns[ended] <= from_ns)
 			continue;
 		/* the next connection, and the next end, which comes first */
 		full.list[full.count++] = (struct full_time){ from_ns, ends_ns[ended], sum_ns };

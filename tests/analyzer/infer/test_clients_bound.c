@@ -28,7 +28,8 @@ static const char *ident_of(int number)
 }
 
 /* One thread accepts, others serve, each one connection at a time: the first that is free. */
-static void serve(struct sketch *sketch, const double *begun_ms, const double *taken_ms)
+static void serve(struct sketch *sketch, const double *begun_ms, const double *taken_ms,
+		  bool ends_early)
 {
 	double accepted_ms = 0, free_ms[CONNECTIONS] = { 0 };
 
@@ -48,6 +49,12 @@ static void serve(struct sketch *sketch, const double *begun_ms, const double *t
 			       taken_ms[i]);
 		accepted_ms = begun_ms[i] + 0.01;
 	}
+	if (ends_early) {
+		sketch_io(sketch, 0, "accept", "tcp listen 0.0.0.0:80", 0, accepted_ms,
+			  accepted_ms + 20);
+		served_call(sketch, 1, "read", "tcp 1.2.3.4:80>1.2.3.4:4999", 10, accepted_ms + 20,
+			    accepted_ms + 20);
+	}
 	sketch_end(sketch);
 }
 
@@ -66,7 +73,7 @@ static enum clients_sort sort_of(struct sketch *sketch, bool *is_told)
 }
 
 /* Each thinks for any time, mostly for longer than its answer takes. */
-START_TEST(clients_make_no_connection_while_all_have_one)
+static void expect_closed(bool ends_early)
 {
 	struct sketch sketch;
 	double begun_ms[CONNECTIONS], taken_ms[CONNECTIONS], next_ms[CLIENTS] = { 1, 2, 3 };
@@ -81,9 +88,21 @@ START_TEST(clients_make_no_connection_while_all_have_one)
 		taken_ms[i] = 1 + 7 * chance();
 		next_ms[client] += taken_ms[i] + 10 * chance();
 	}
-	serve(&sketch, begun_ms, taken_ms);
+	serve(&sketch, begun_ms, taken_ms, ends_early);
 	ck_assert_int_eq(sort_of(&sketch, &is_told), CLIENTS_CLOSED);
 	ck_assert(is_told);
+}
+
+START_TEST(clients_make_no_connection_while_all_have_one)
+{
+	expect_closed(false);
+}
+END_TEST
+
+/* It ends as it begins. */
+START_TEST(the_recording_may_end_as_a_connection_begins)
+{
+	expect_closed(true);
 }
 END_TEST
 
@@ -99,7 +118,7 @@ START_TEST(connections_may_come_by_themselves)
 		taken_ms[i] = 1 + 7 * chance();
 		at_ms -= 3 * log(1 - chance());
 	}
-	serve(&sketch, begun_ms, taken_ms);
+	serve(&sketch, begun_ms, taken_ms, false);
 	ck_assert_int_eq(sort_of(&sketch, &is_told), CLIENTS_OPEN);
 	ck_assert(!is_told);
 }
@@ -131,6 +150,7 @@ END_TEST
 SUITE()
 {
 	TEST(clients_make_no_connection_while_all_have_one);
+	TEST(the_recording_may_end_as_a_connection_begins);
 	TEST(connections_may_come_by_themselves);
 	TEST(a_server_at_work_accepts_nobody);
 }
