@@ -182,6 +182,47 @@ static void mark_open_ops(struct reading *reading)
 			recording->extras[reading->op_of[id] & ~READ_OPEN_OP].open = true;
 }
 
+static int compare_window_ends(const void *left, const void *right)
+{
+	const struct rec_window *a = left, *b = right;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	return (a->to_ns > b->to_ns) - (a->to_ns < b->to_ns);
+}
+
+/* Recording was turned off at that moment. */
+static bool is_cut_off(const struct recording *recording, uint32_t thread, uint64_t end_ns)
+{
+	struct rec_window key = { .to_ns = end_ns }, *found;
+
+	if (thread == NO_INDEX || recording->window_count == 0)
+		return false;
+	key.process = recording->threads[thread].process;
+	found = bsearch(&key, recording->windows, recording->window_count, sizeof(key),
+			compare_window_ends);
+	return found && found->was_turned_off;
+}
+
+/* An op or wait that ended between the end of its window and the dump is recorded as cut off at the
+ * former. It is as open as those that had not ended at the dump either. Windows are in order. */
+static void mark_cut_off(struct recording *recording)
+{
+	for (size_t i = 0; i < recording->wait_count; i++) {
+		struct rec_wait *wait = &recording->waits[i];
+
+		wait->open |= is_cut_off(recording, wait->thread, wait->end_ns);
+	}
+	for (uint32_t i = 0; recording->extras && i < recording->op_count; i++) {
+		struct rec_op_extra *extra = &recording->extras[i];
+		bool is_cut = !extra->open && is_cut_off(recording, recording->ops[i].thread,
+							 recording->ops[i].end_ns);
+
+		extra->open |= is_cut;
+		recording->open_op_count += is_cut;
+	}
+}
+
 static void resolve_owners(struct reading *reading)
 {
 	struct recording *recording = reading->recording;
@@ -341,6 +382,7 @@ bool read_resolve(struct reading *reading)
 	resolve_owners(reading);
 	read_share(reading, shift_ns);
 	mark_open_ops(reading);
+	mark_cut_off(recording);
 	recording->end_ns += shift_ns;
 	recording->epoch_unix_ns = reading->first_epoch_unix_ns - shift_ns;
 	if (!samples_sort(recording))

@@ -132,6 +132,43 @@ START_TEST(open_waits_are_finished)
 }
 END_TEST
 
+/* Recording was turned off at 60, and they ended before the dump. */
+START_TEST(what_was_cut_off_is_open)
+{
+	static const char text[] =
+		"{'schema_version':1,'epoch_unix_nano':1000,'dumped_unix_nano':1100,"
+		"'strings':['','a'],'threads':[{'th':3,'tid':3}],'windows':[0,60]}\n"
+		"{'e':'op','k':'sleep','id':1,'c':1,'s':10,'d':60,'th':3,'st':0}\n"
+		"{'e':'op','k':'hold','id':2,'c':1,'s':10,'d':59,'th':3,'a':7}\n"
+		"{'e':'wait','rs':'sem','p':1,'th':3,'s':20,'d':60,'a':5}\n"
+		"{'e':'wait','rs':'sem','p':1,'th':3,'s':20,'d':59,'a':5}\n";
+	struct recording recording;
+
+	read_good(&recording, text, 0);
+	ck_assert(recording.extras[0].open);
+	ck_assert(!recording.extras[1].open);
+	ck_assert_uint_eq(recording.open_op_count, 1);
+	ck_assert(recording.waits[0].open);
+	ck_assert(!recording.waits[1].open);
+	recording_free(&recording);
+}
+END_TEST
+
+/* At 60 it was dumped. */
+START_TEST(a_window_that_goes_on_cuts_nothing_off)
+{
+	static const char text[] =
+		"{'schema_version':1,'epoch_unix_nano':1000,'dumped_unix_nano':1060,"
+		"'strings':['','a'],'threads':[{'th':3,'tid':3}],'windows':[0,60]}\n"
+		"{'e':'wait','rs':'sem','p':1,'th':3,'s':20,'d':60,'a':5}\n";
+	struct recording recording;
+
+	read_good(&recording, text, 0);
+	ck_assert(!recording.waits[0].open);
+	recording_free(&recording);
+}
+END_TEST
+
 START_TEST(owners_are_found)
 {
 	struct recording recording;
@@ -184,6 +221,8 @@ SUITE()
 	TEST(open_ops_are_marked);
 	TEST(another_process_finishes_nothing);
 	EACH(open_waits_are_finished, waits);
+	TEST(what_was_cut_off_is_open);
+	TEST(a_window_that_goes_on_cuts_nothing_off);
 	TEST(owners_are_found);
 	TEST(long_ways_up);
 }
