@@ -77,7 +77,7 @@ static void timed_opened(uint64_t op, int fd, const char *path)
 	self_leave(self);
 }
 
-static void timed_accepted(int fd)
+static void timed_accepted(uint64_t op, int fd)
 {
 	if (fd < 0)
 		return;
@@ -86,6 +86,8 @@ static void timed_accepted(int fd)
 	if (!self)
 		return;
 	descriptor_accepted(self, fd);
+	if (op)
+		op_set_other(self, op, fd);
 	self_leave(self);
 }
 

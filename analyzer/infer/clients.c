@@ -355,7 +355,28 @@ static void doings_find(struct seeking *seeking)
 	}
 }
 
-/* One more client has all connections without bytes, each at its time. */
+/* Connections that waited for the server at the end are clients' as all others. */
+static void waiting_add(struct seeking *seeking)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < seeking->knock_count; i++) {
+		const struct knock knock = seeking->knocks[i];
+
+		if (!knock.is_waiting) {
+			seeking->knocks[kept++] = knock;
+			continue;
+		}
+		uint32_t connection = client_ends_add(&seeking->ends, knock.like);
+
+		seeking->ends.ends[connection].ident =
+			seeking->rec->extras[knock.accept].other_ident;
+		connect_add(seeking, connection, knock.accept);
+	}
+	seeking->knock_count = kept;
+}
+
+/* One more client has the other connections without bytes, each at its time. */
 static void knocks_add(struct seeking *seeking, struct doings *doings)
 {
 	for (size_t i = 0; i < seeking->knock_count; i++) {
@@ -386,6 +407,7 @@ void clients_build(struct clients *clients, const struct recording *rec,
 		handed_find(&seeking);
 		connects_find(&seeking);
 		doings_find(&seeking);
+		waiting_add(&seeking);
 		clients_time(clients, rec, wanted, seeking.doings, seeking.doing_count);
 		uint32_t *client_of =
 			memory_new(seeking.ends.count + seeking.knock_count, sizeof(*client_of));

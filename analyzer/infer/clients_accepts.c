@@ -2,12 +2,13 @@
 /*
  * The accepts that connections came about by; clients_parts.h has the contract.
  *
- * Method. A connection is that of the last accept at its port which no later one has, and which
+ * Method. An accept may name its connection: the one of the name whose first call came next.
+ * Any other connection is that of the last accept at its port which no later one has, and which
  * returned before its first call began. A connection may never have any bytes, as that of a health
  * check. That changes nothing for others behind a moment at which all had spoken.
  *
  * Accepts that are left are of such connections. Where a recorded call connects to their port they
- * may be its own.
+ * may be its own. A named one that nobody closed waits for a thread that has time for it.
  *
  * One thread.
  */
@@ -34,6 +35,7 @@ struct accept {
 	uint64_t end_ns;
 	uint64_t port;
 	uint32_t op;
+	uint32_t name; /* of the connection: string id, 0 = not known */
 	bool is_claimed;
 	bool has_connect; /* the first one of its port: a recorded call connects there */
 };
@@ -71,8 +73,11 @@ static struct accept *accepts_find(const struct recording *rec, size_t *count)
 		list = memory_grow(list, &room, *count + 1, sizeof(*list));
 		list[(*count)++] =
 			(struct accept){ rec->ops[op].end_ns,
-					 port_before(rec->strings[rec->ops[op].ident], NULL), op,
-					 false, false };
+					 port_before(rec->strings[rec->ops[op].ident], NULL),
+					 op,
+					 rec->extras[op].other_ident,
+					 false,
+					 false };
 	}
 	if (*count)
 		qsort(list, *count, sizeof(*list), compare_accepts);
@@ -106,7 +111,7 @@ static void connects_note(const struct recording *rec, struct accept *list, size
 		if (call->kind != KIND_IO || strncmp(rec->strings[call->name], "connect", 7) != 0 ||
 		    strncmp(ident, "tcp ", 4) != 0)
 			continue;
-		const struct accept key = { 0, port_before(ident, NULL), 0, false, false };
+		const struct accept key = { .port = port_before(ident, NULL) };
 		size_t first = bound_lower(&key, list, count, sizeof(key), compare_accepts);
 
 		if (first < count && list[first].port == key.port)
@@ -114,10 +119,27 @@ static void connects_note(const struct recording *rec, struct accept *list, size
 	}
 }
 
-/* Accepts that are left at ports of connections that nobody recorded connects to. */
-static size_t knocks_find(const struct accept *list, size_t count, const struct begun *begun,
-			  size_t begun_count, struct knock *knocks)
+/* When a connection of each name was closed last, 0 = never. */
+static uint64_t *closes_find(const struct recording *rec)
 {
+	uint64_t *closed_ns = memory_new(rec->string_count, sizeof(*closed_ns));
+
+	memset(closed_ns, 0, rec->string_count * sizeof(*closed_ns));
+	for (uint32_t op = 0; op < rec->op_count; op++) {
+		const struct rec_op *call = &rec->ops[op];
+
+		if (call->kind == KIND_IO && closed_ns[call->ident] < call->start_ns &&
+		    strncmp(rec->strings[call->name], "close", 5) == 0)
+			closed_ns[call->ident] = call->start_ns;
+	}
+	return closed_ns;
+}
+
+/* Accepts that are left at ports of connections that nobody recorded connects to. */
+static size_t knocks_find(const struct recording *rec, const struct accept *list, size_t count,
+			  const struct begun *begun, size_t begun_count, struct knock *knocks)
+{
+	uint64_t *closed_ns = closes_find(rec);
 	size_t found = 0, at = 0;
 	bool has_connect = false;
 
@@ -128,9 +150,85 @@ static size_t knocks_find(const struct accept *list, size_t count, const struct 
 			at++;
 		if (at < begun_count && begun[at].port == list[i].port && !has_connect &&
 		    !list[i].is_claimed)
-			knocks[found++] = (struct knock){ list[i].op, begun[at].connection };
+			knocks[found++] = (struct knock){ list[i].op, begun[at].connection,
+							  list[i].name && closed_ns[list[i].name] <
+										  list[i].end_ns };
 	}
+	free(closed_ns);
 	return found;
+}
+
+/* A named accept, by its connection. */
+struct naming {
+	uint32_t name;
+	uint64_t end_ns;
+	size_t accept; /* its place in the list */
+};
+
+static int compare_namings(const void *left, const void *right)
+{
+	const struct naming *a = left, *b = right;
+
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+static struct naming *namings_find(const struct accept *list, size_t count, size_t *found)
+{
+	struct naming *namings = memory_new(count, sizeof(*namings));
+
+	*found = 0;
+	for (size_t i = 0; i < count; i++)
+		if (list[i].name)
+			namings[(*found)++] = (struct naming){ list[i].name, list[i].end_ns, i };
+	if (*found)
+		qsort(namings, *found, sizeof(*namings), compare_namings);
+	return namings;
+}
+
+/* Accepts that name their connections. */
+static void claim_named(const struct client_ends *ends, struct accept *list, size_t count,
+			const uint64_t *first_ns, uint32_t *accept_of)
+{
+	size_t found;
+	struct naming *namings = namings_find(list, count, &found);
+
+	for (uint32_t i = 0; i < ends->count && found; i++) {
+		const struct naming key = { ends->ends[i].ident, first_ns[i] + 1, 0 };
+		size_t at = bound_lower(&key, namings, found, sizeof(key), compare_namings);
+
+		if (!at || namings[at - 1].name != key.name)
+			continue;
+		struct accept *accept = &list[namings[at - 1].accept];
+
+		if (accept->is_claimed)
+			continue;
+		accept->is_claimed = true;
+		accept_of[i] = accept->op;
+	}
+	free(namings);
+}
+
+/* All others. Of connections `begun` that have an accept by now nothing changes. */
+static void claim_rest(struct accept *list, size_t count, const struct begun *begun,
+		       size_t begun_count, uint32_t *accept_of)
+{
+	size_t at = count;
+
+	for (size_t i = begun_count; i-- > 0;) {
+		if (accept_of[begun[i].connection] != NO_INDEX)
+			continue;
+		for (; at && (list[at - 1].port > begun[i].port || list[at - 1].name ||
+			      (list[at - 1].port == begun[i].port &&
+			       list[at - 1].end_ns > begun[i].at_ns));
+		     at--)
+			;
+		if (!at || list[at - 1].port != begun[i].port)
+			continue;
+		list[--at].is_claimed = true;
+		accept_of[begun[i].connection] = list[at].op;
+	}
 }
 
 size_t clients_accepts_find(const struct client_ends *ends, const uint64_t *first_ns,
@@ -139,7 +237,7 @@ size_t clients_accepts_find(const struct client_ends *ends, const uint64_t *firs
 	const struct recording *rec = ends->rec;
 	size_t count = ends->count;
 	struct begun *begun = memory_new(count, sizeof(*begun));
-	size_t accept_count, at;
+	size_t accept_count;
 	struct accept *list = accepts_find(rec, &accept_count);
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -151,21 +249,11 @@ size_t clients_accepts_find(const struct client_ends *ends, const uint64_t *firs
 	}
 	if (count)
 		qsort(begun, count, sizeof(*begun), compare_begun);
-	at = accept_count;
-	for (size_t i = count; i-- > 0;) {
-		for (; at && (list[at - 1].port > begun[i].port ||
-			      (list[at - 1].port == begun[i].port &&
-			       list[at - 1].end_ns > begun[i].at_ns));
-		     at--)
-			;
-		if (!at || list[at - 1].port != begun[i].port)
-			continue;
-		list[--at].is_claimed = true;
-		accept_of[begun[i].connection] = list[at].op;
-	}
+	claim_named(ends, list, accept_count, first_ns, accept_of);
+	claim_rest(list, accept_count, begun, count, accept_of);
 	connects_note(rec, list, accept_count);
 	*knocks = memory_new(accept_count, sizeof(**knocks));
-	size_t knock_count = knocks_find(list, accept_count, begun, count, *knocks);
+	size_t knock_count = knocks_find(rec, list, accept_count, begun, count, *knocks);
 
 	free(begun);
 	free(list);

@@ -131,6 +131,7 @@ void clients_split(struct client_ends *, struct served *, size_t count);
 struct knock {
 	uint32_t accept; /* op */
 	uint32_t like;   /* a connection of the same port */
+	bool is_waiting; /* it was there at the end, and its server had not come to it */
 };
 
 /* clients_accepts.c. By connection: the accept that it came about by, NO_INDEX = none is known.

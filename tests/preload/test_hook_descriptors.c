@@ -82,10 +82,12 @@ static void describe_ops(json_t *lines, char *text)
 		if ((strcmp(kind, "io") != 0 && strcmp(kind, "poll") != 0) ||
 		    is_of_target(text_of(header, event, "c")))
 			continue;
-		size += (size_t)snprintf(text + size, OUTPUT_MAX - size, "%s %s%s\n",
-					 text_of(header, event, "c"),
+		const char *call = text_of(header, event, "c");
+		bool accepts = strcmp(call, "accept") == 0;
+		size += (size_t)snprintf(text + size, OUTPUT_MAX - size, "%s %s%s%s%s\n", call,
 					 json_object_get(event, "ac") ? "accepted " : "",
-					 text_of(header, event, "i"));
+					 accepts ? text_of(header, event, "i2") : "",
+					 accepts ? " of " : "", text_of(header, event, "i"));
 		ck_assert_uint_lt(size, OUTPUT_MAX);
 	}
 }

@@ -46,6 +46,11 @@ static void expect(const char *call, struct ident ident, bool is_accepted)
 	fprintf(expected, "%s %s%s\n", call, is_accepted ? "accepted " : "", ident.text);
 }
 
+static void expect_accept(struct ident listener, struct ident connection)
+{
+	fprintf(expected, "accept %s of %s\n", connection.text, listener.text);
+}
+
 static struct ident named(const char *text)
 {
 	struct ident ident;
@@ -215,7 +220,7 @@ static void converse(int listener, struct sockaddr *address, socklen_t size, int
 	int server = accept(listener, NULL, NULL);
 	printf("accept %d\n", server >= 0);
 	expect("connect", connected(client), false);
-	expect("accept", listening(listener), false);
+	expect_accept(listening(listener), connected(server));
 	do_write(client, connected(client));
 	printf("recv %zd\n", recv(server, &byte, 1, 0));
 	expect("recv", connected(server), true);
@@ -263,7 +268,7 @@ static void meet(int listener, const struct sockaddr_un *address, int client)
 	say_errno("connect", connect(client, (const struct sockaddr *)address, sizeof(*address)));
 	expect("connect", through(address->sun_path, client), false);
 	int server = accept(listener, NULL, NULL);
-	expect("accept", listens, false);
+	expect_accept(listens, through(address->sun_path, server));
 	do_write(client, through(address->sun_path, client));
 	printf("recv %zd\n", recv(server, &byte, 1, 0));
 	expect("recv", through(address->sun_path, server), true);
@@ -540,7 +545,7 @@ static void server(void)
 	say_errno("connect", connect(client, (struct sockaddr *)&address, size));
 	expect("connect", connected(client), false);
 	int fd = accept(listener, NULL, NULL);
-	expect("accept", listening(listener), false);
+	expect_accept(listening(listener), connected(fd));
 	do_write(client, connected(client));
 	in_child(serve, fd, listener);
 }

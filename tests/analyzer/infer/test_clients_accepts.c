@@ -15,23 +15,29 @@ static double begun_ms(int number)
 	return 10 * number + 5;
 }
 
+static const char *named(int number)
+{
+	static char names[CONNECTIONS][40];
+
+	snprintf(names[number], sizeof(names[number]), "tcp 1.2.3.4:80>1.2.3.4:%d", 5000 + number);
+	return names[number];
+}
+
 static void serve(struct sketch *sketch, bool is_check_recorded)
 {
-	static char idents[CONNECTIONS][40];
 	double from_ms = 0;
 
 	sketch_begin(sketch);
 	sketch_thread(sketch, "serve", 0, 200);
 	sketch_thread(sketch, "check", 0, 200);
 	for (int i = 0; i < CONNECTIONS; i++) {
-		snprintf(idents[i], sizeof(idents[i]), "tcp 1.2.3.4:80>1.2.3.4:%d", 5000 + i);
 		if (i == CHECKED) {
 			sketch_io(sketch, 0, "accept", "tcp listen 0.0.0.0:80", 0, from_ms,
 				  check_ms);
 			from_ms = check_ms;
 		}
 		sketch_io(sketch, 0, "accept", "tcp listen 0.0.0.0:80", 0, from_ms, begun_ms(i));
-		served_request(sketch, 0, idents[i], begun_ms(i), begun_ms(i), 1);
+		served_request(sketch, 0, named(i), begun_ms(i), begun_ms(i), 1);
 		from_ms = begun_ms(i) + 2;
 	}
 	if (is_check_recorded)
@@ -103,8 +109,56 @@ START_TEST(a_connection_is_not_older_than_its_accept)
 }
 END_TEST
 
+static void accept_named(struct sketch *sketch, int number, double from_ms, double to_ms)
+{
+	uint32_t op = sketch_io(sketch, 0, "accept", "tcp listen 0.0.0.0:80", 0, from_ms, to_ms);
+
+	sketch->rec.extras[op].other_ident = sketch_string(sketch, named(number));
+}
+
+/* One thread accepts; another serves each some time later, but not the last ones. */
+START_TEST(accepted_connections_wait_for_their_turn)
+{
+	struct sketch sketch;
+	struct clients clients;
+	int connects = 0;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "accept", 0, 200);
+	sketch_thread(&sketch, "serve", 0, 200);
+	for (int i = 0; i < CONNECTIONS; i++)
+		accept_named(&sketch, i, i ? begun_ms(i - 1) : 0, begun_ms(i));
+	for (int i = 0; i < CONNECTIONS - CHECKED; i++)
+		served_request(&sketch, 1, named(i), begun_ms(i) + 25, begun_ms(i) + 25, 5);
+	if (_i) /* nobody speaks with the last one, which is closed */
+		sketch_io(&sketch, 0, "close", named(CONNECTIONS - 1), 0, 190, 190);
+	sketch_end(&sketch);
+	clients_build(&clients, &sketch.rec, &sketch.classes,
+		      (struct clients_wanted){ .word = CLIENTS_TAKEN_OPEN });
+	const struct recording *rec = &clients.recording;
+
+	ck_assert_uint_eq(clients.asker_count, CONNECTIONS - _i);
+	ck_assert_uint_eq(clients.count, CONNECTIONS);
+	for (size_t i = clients.first_op; i < rec->op_count; i++) {
+		const struct rec_op *op = &rec->ops[i];
+		int port;
+
+		if (strcmp(rec->strings[op->name], "connect") != 0)
+			continue;
+		ck_assert_int_eq(sscanf(rec->strings[op->ident], "tcp 1.2.3.4:%d", &port), 1);
+		if (connects < CONNECTIONS - _i)
+			ck_assert_uint_eq(op->start_ns, (uint64_t)(begun_ms(port - 5000) * 1e6));
+		connects++;
+	}
+	ck_assert_int_eq(connects, CONNECTIONS);
+	clients_free(&clients);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	LOOP(accepted_connections_wait_for_their_turn, 0, 2);
 	TEST(a_connection_is_not_older_than_its_accept);
 	LOOP(accepts_without_bytes_are_of_a_client_of_their_own, 0, 2);
 }
