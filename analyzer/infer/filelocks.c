@@ -10,8 +10,9 @@
  *
  * Only pieces that somebody found locked have holds.
  *
- * A call was let go by an unlock if it ended soon after that. Where the recording has no such
- * unlock, as of a lock that a child inherited, nothing is said.
+ * A call was let go by an unlock if it ended soon after that. Busy CPUs may take a scheduler's tick
+ * to get round to it. Where the recording has no such unlock, as of a lock that a child inherited,
+ * nothing is said.
  */
 #include "filelocks_parts.h"
 
@@ -21,6 +22,7 @@
 #include "recording/intern.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -198,11 +200,11 @@ static bool was_let_go(const struct search *search, const struct file_call *call
 		       const struct held *held)
 {
 	uint64_t start_ns = search->rec->ops[call->op].start_ns;
-	uint64_t waited_ns = call->at_ns - start_ns;
+	double waited_ns = (double)(call->at_ns - start_ns);
 
 	return held && held->end_ns && held->end_ns <= call->at_ns &&
 	       (double)(call->at_ns - held->end_ns) <=
-		       assume.ended_within * (double)waited_ns + (double)assume.copy;
+		       fmax(assume.ended_within * waited_ns, (double)assume.tick);
 }
 
 static void held_add(struct search *search, size_t call, size_t piece, uint32_t hold)

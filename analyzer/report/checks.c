@@ -281,7 +281,7 @@ static void check_fallback(struct check *check, const struct analysis *analysis)
 		place_describe(&check->place, where);
 	}
 	snprintf(check->line, sizeof(check->line),
-		 "%.0f%% of the waiting time has no known cause%s: the replay keeps its length%s%s",
+		 "waits of %.0f%% of the time have no known cause%s: the replay keeps them%s%s",
 		 check->value, class, where[0] ? "; the longest: " : "", where);
 }
 

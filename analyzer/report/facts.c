@@ -42,9 +42,13 @@ double facts_unexplained_percent(const struct analysis *analysis)
 	for (size_t i = 0; analysis->has_script && i < recording->wait_count; i++)
 		if (!recording->waits[i].open)
 			total_ns += recording->waits[i].end_ns - recording->waits[i].start_ns;
-	if (analysis->has_script)
+	if (analysis->has_script) {
 		unexplained_ns = analysis->script.unresolved_ns;
-	return total_ns ? 100.0 * (double)unexplained_ns / (double)total_ns : 0;
+		total_ns += analysis->script.unresolved_calls_ns;
+	}
+	/* Where all of them follow each other they are this much of the run, and no more. */
+	double most_ns = fmax((double)total_ns, facts_recorded_ns(analysis));
+	return most_ns > 0 ? 100.0 * (double)unexplained_ns / most_ns : 0;
 }
 
 /* A hypothesis beyond the classes: a function or program; NULL for a class. */

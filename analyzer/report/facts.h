@@ -17,8 +17,8 @@ double facts_replayed_ns(const struct analysis *analysis);
 /* How far that replay is off, in percent of what was recorded. */
 double facts_drift_percent(const struct analysis *analysis);
 
-/* The share of time waited for which the replay knows no cause, in percent. Waits that had not
- * ended do not count. */
+/* The time waited for which the replay knows no cause, in percent of all time waited, or of the
+ * recorded run if that is longer. Waits that had not ended do not count. */
 double facts_unexplained_percent(const struct analysis *analysis);
 
 /* The class of a thread's op, or NO_INDEX. */

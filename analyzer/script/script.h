@@ -228,6 +228,7 @@ struct script {
 	/* waits whose waker is not known: they stay as long as they were */
 	uint64_t unresolved_waits;
 	uint64_t unresolved_ns;
+	uint64_t unresolved_calls_ns;     /* of that: calls that are not recorded as waits */
 	uint32_t unresolved_wait;         /* the longest of them, NO_INDEX = none is a wait */
 	uint64_t *unresolved_of_class_ns; /* by class of the innermost op */
 	bool has_recorder; /* its work as processes start has a scope, which is in no class */

@@ -182,6 +182,7 @@ void script_pass(struct compiler *compiler, uint64_t to_ns)
 	bool is_outside = waits_outside(compiler);
 	if (!is_outside && compiler->thread.frame_count && !script_is_holding(compiler)) {
 		compiler->script->unresolved_ns += to_ns - from_ns;
+		compiler->script->unresolved_calls_ns += to_ns - from_ns;
 		script_emit(compiler, STEP_FIXED,
 			    compiler->thread.frames[compiler->thread.frame_count - 1],
 			    to_ns - from_ns);
@@ -214,6 +215,7 @@ void script_stays(struct compiler *compiler, uint32_t wait, uint64_t ns)
 	stay_note(compiler->script, wait);
 	compiler->script->unresolved_waits++;
 	compiler->script->unresolved_ns += ns;
+	compiler->script->unresolved_calls_ns += wait == NO_INDEX ? ns : 0;
 	uint32_t scope = script_scope(compiler);
 	uint32_t leaf = compiler->script->scopes.scopes[scope].leaf;
 	if (leaf != NO_INDEX)

@@ -90,7 +90,7 @@ static const struct {
 	/* 0 */ { 7, 0, CALM, "7 events were dropped" },
 	/* 1 */ { 0, 2, CALM, "2 files end in the middle of a line" },
 	/* 2 */ { 0, 0, LATE_CHILD, "the replay of the unchanged run is off by" },
-	/* 3 */ { 0, 0, UNKNOWN_WAIT, "has no known cause" },
+	/* 3 */ { 0, 0, UNKNOWN_WAIT, "have no known cause" },
 	/* 4 */ { 0, 0, ORPHAN, "belong to no known op" },
 	/* 5 */ { 0, 0, CIRCLE, "form cycles" },
 };
@@ -107,7 +107,7 @@ START_TEST(what_is_doubtful_is_said)
 	if (rows[_i].trouble == LATE_CHILD) /* covers its parent, which does not wait for it */
 		sketch_bare_op(&sketch, 0, KIND_CALL, 4, 100, 320);
 	if (rows[_i].trouble == UNKNOWN_WAIT)
-		sketch_bare_wait(&sketch, 0, NO_INDEX, REASON_LOCK, 100, 110);
+		sketch_bare_wait(&sketch, 0, NO_INDEX, REASON_LOCK, 100, 150);
 	if (rows[_i].trouble == ORPHAN)
 		sketch_bare_wait(&sketch, NO_INDEX, 0, REASON_LOCK, 100, 110);
 	if (rows[_i].trouble == CIRCLE)

@@ -70,6 +70,7 @@ END_TEST
 START_TEST(waits_without_a_cause_are_part_of_those_that_ended)
 {
 	struct analysis analysis = analysis_of();
+	analysis.actual_makespan_ns = 0;
 	sketch_bare_wait(&sketch, 0, NO_INDEX, REASON_LOCK, 0, 40);
 	sketch_bare_wait(&sketch, 0, NO_INDEX, REASON_LOCK, 40, 100);
 	sketch.rec.waits[1].open = true;
@@ -80,6 +81,13 @@ START_TEST(waits_without_a_cause_are_part_of_those_that_ended)
 	analysis.has_script = true;
 	analysis.script.unresolved_ns = 10;
 	ck_assert_double_eq(facts_unexplained_percent(&analysis), 25);
+	/* calls that are no waits */
+	analysis.script.unresolved_ns += 10;
+	analysis.script.unresolved_calls_ns = 10;
+	ck_assert_double_eq(facts_unexplained_percent(&analysis), 40);
+	/* one after the other they are not more of the run */
+	analysis.actual_makespan_ns = 200;
+	ck_assert_double_eq(facts_unexplained_percent(&analysis), 10);
 	sketch_free(&sketch);
 }
 END_TEST
