@@ -223,6 +223,27 @@ static void mark_cut_off(struct recording *recording)
 	}
 }
 
+/* A process that was handed a connection cannot tell that it was accepted. The accept can. */
+static bool mark_accepted(struct reading *reading)
+{
+	struct recording *recording = reading->recording;
+	bool *is_accepted;
+
+	if (!recording->extras)
+		return true;
+	is_accepted = calloc(recording->string_count + 1, sizeof(*is_accepted));
+	if (!is_accepted)
+		return reading_fail_memory(reading);
+	for (uint32_t i = 0; i < recording->op_count; i++)
+		if (recording->extras[i].other_ident &&
+		    strncmp(recording->strings[recording->ops[i].name], "accept", 6) == 0)
+			is_accepted[recording->extras[i].other_ident] = true;
+	for (uint32_t i = 0; i < recording->op_count; i++)
+		recording->extras[i].accepted |= is_accepted[recording->ops[i].ident];
+	free(is_accepted);
+	return true;
+}
+
 static void resolve_owners(struct reading *reading)
 {
 	struct recording *recording = reading->recording;
@@ -383,6 +404,8 @@ bool read_resolve(struct reading *reading)
 	read_share(reading, shift_ns);
 	mark_open_ops(reading);
 	mark_cut_off(recording);
+	if (!mark_accepted(reading))
+		return false;
 	recording->end_ns += shift_ns;
 	recording->epoch_unix_ns = reading->first_epoch_unix_ns - shift_ns;
 	if (!samples_sort(recording))

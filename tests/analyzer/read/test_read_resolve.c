@@ -169,6 +169,26 @@ START_TEST(a_window_that_goes_on_cuts_nothing_off)
 }
 END_TEST
 
+/* By another process, which handed it over. */
+START_TEST(a_connection_is_accepted_if_an_accept_names_it)
+{
+	static const char text[] =
+		"{'schema_version':1,'epoch_unix_nano':1000,'dumped_unix_nano':1100,"
+		"'strings':['','accept','tcp listen 1.2.3.4:80','tcp 1.2.3.4:80>5.6.7.8:5','read',"
+		"'tcp 1.2.3.4:80>5.6.7.8:6']}\n"
+		"{'e':'op','k':'io','id':1,'c':1,'i':2,'i2':3,'s':10,'d':20}\n"
+		"{'e':'op','k':'io','id':2,'c':4,'i':3,'s':30,'d':31}\n"
+		"{'e':'op','k':'io','id':3,'c':4,'i':5,'s':40,'d':41}\n";
+	struct recording recording;
+
+	read_good(&recording, text, 0);
+	ck_assert(!recording.extras[0].accepted);
+	ck_assert(recording.extras[1].accepted);
+	ck_assert(!recording.extras[2].accepted);
+	recording_free(&recording);
+}
+END_TEST
+
 START_TEST(owners_are_found)
 {
 	struct recording recording;
@@ -223,6 +243,7 @@ SUITE()
 	EACH(open_waits_are_finished, waits);
 	TEST(what_was_cut_off_is_open);
 	TEST(a_window_that_goes_on_cuts_nothing_off);
+	TEST(a_connection_is_accepted_if_an_accept_names_it);
 	TEST(owners_are_found);
 	TEST(long_ways_up);
 }
