@@ -199,42 +199,11 @@ static void exchanges_add(struct seeking *seeking)
 	free(number);
 }
 
-static uint32_t process_of(const struct recording *rec, const struct request *request)
-{
-	return rec->threads[request->thread].process;
-}
-
-/* Requests that are a part of others, or the same seen from the other end. */
-static void parts_find(struct requests *requests, const struct recording *rec)
-{
-	bool *serves = memory_new(rec->process_count, sizeof(*serves));
-
-	for (size_t i = 0; i < requests->count; i++) {
-		const struct request *request = &requests->requests[i];
-
-		if (request->source == REQUEST_SERVED &&
-		    (request->of == NO_INDEX ||
-		     process_of(rec, &requests->requests[request->of]) != process_of(rec, request)))
-			serves[process_of(rec, request)] = true;
-	}
-	for (size_t i = 0; i < requests->count; i++) {
-		struct request *request = &requests->requests[i];
-
-		request->is_part =
-			request->source == REQUEST_ASKED
-				? serves[process_of(rec, request)]
-				: request->source == REQUEST_SERVED && request->of != NO_INDEX;
-	}
-	free(serves);
-}
-
 /* By clients that are not recorded, or are other processes. */
 static bool is_servers(const struct requests *requests, const struct recording *rec,
 		       const struct request *request)
 {
-	return request->source == REQUEST_SERVED && rec->extras[request->op].accepted &&
-	       (request->of == NO_INDEX ||
-		process_of(rec, &requests->requests[request->of]) != process_of(rec, request));
+	return rec->extras[request->op].accepted && request_is_of_others(requests, rec, request);
 }
 
 static void asking_look_at(struct requests *requests, const struct recording *rec)
@@ -442,7 +411,7 @@ void requests_build(struct requests *requests, const struct recording *recording
 	traces_add(&seeking, timeline);
 	for (size_t t = 0; t < timeline->thread_count; t++)
 		thread_look_at(&seeking, timeline, t);
-	parts_find(requests, recording);
+	requests_find_parts(requests, recording);
 	asking_look_at(requests, recording);
 	requests_judge(requests, classes->count, NULL);
 	if (requests->judged_class == NO_INDEX) {

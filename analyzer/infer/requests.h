@@ -88,6 +88,13 @@ void requests_build(struct requests *requests, const struct recording *recording
 		    const struct timeline *timeline);
 void requests_free(struct requests *requests);
 
+/* Finds those that are a part of others, or the same seen from the other end. */
+void requests_find_parts(struct requests *requests, const struct recording *recording);
+
+/* Served to a client that is not recorded, or is another process. */
+bool request_is_of_others(const struct requests *requests, const struct recording *recording,
+			  const struct request *request);
+
 /* Chooses by which requests hypotheses are judged: of the kinds that are wanted, a flag for each
  * string; NULL: of any kind. */
 void requests_judge(struct requests *requests, uint32_t class_count, const bool *is_wanted);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The requests by which hypotheses are judged; requests.h has the contract.
+ * Which requests are parts of others, and by which of them hypotheses are judged; requests.h has
+ * the contract.
  *
  * Of all classes of requests, hypotheses are judged by the surest one with the most time, but by
  * served and traced ones of all classes. A process that serves others asks on their behalf: its
@@ -11,8 +12,54 @@
 #include "requests.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
+#include "format.h"
+
+static uint32_t process_of(const struct recording *rec, const struct request *request)
+{
+	return rec->threads[request->thread].process;
+}
+
+bool request_is_of_others(const struct requests *requests, const struct recording *rec,
+			  const struct request *request)
+{
+	return request->source == REQUEST_SERVED &&
+	       (request->of == NO_INDEX ||
+		process_of(rec, &requests->requests[request->of]) != process_of(rec, request));
+}
+
+/* A process that accepts connections serves, even if it hands them to others. */
+static void acceptors_find(const struct recording *rec, bool *serves)
+{
+	for (uint32_t i = 0; rec->extras && i < rec->op_count; i++)
+		if (rec->extras[i].other_ident && rec->ops[i].thread != NO_INDEX &&
+		    strncmp(rec->strings[rec->ops[i].name], "accept", 6) == 0)
+			serves[rec->threads[rec->ops[i].thread].process] = true;
+}
+
+void requests_find_parts(struct requests *requests, const struct recording *rec)
+{
+	bool *serves = memory_new(rec->process_count, sizeof(*serves));
+
+	acceptors_find(rec, serves);
+	for (size_t i = 0; i < requests->count; i++) {
+		const struct request *request = &requests->requests[i];
+
+		if (request_is_of_others(requests, rec, request))
+			serves[process_of(rec, request)] = true;
+	}
+	for (size_t i = 0; i < requests->count; i++) {
+		struct request *request = &requests->requests[i];
+
+		request->is_part =
+			request->source == REQUEST_ASKED
+				? serves[process_of(rec, request)]
+				: request->source == REQUEST_SERVED && request->of != NO_INDEX;
+	}
+	free(serves);
+}
 
 /* The class of this source in which most time was spent. */
 static void judged_of_source(struct requests *requests, const struct request *like,

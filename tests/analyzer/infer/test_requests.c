@@ -219,6 +219,43 @@ START_TEST(questions_of_a_server_are_parts)
 }
 END_TEST
 
+/* One process accepts connections, and tells another one of each, which serves it. */
+START_TEST(questions_of_who_accepts_are_parts)
+{
+	struct sketch sketch;
+	struct script script;
+
+	two(&sketch, 100);
+
+	struct rec_process processes[2] = { sketch.rec.processes[0], sketch.rec.processes[0] };
+
+	sketch.rec.processes = processes;
+	sketch.rec.process_count = 2;
+	sketch.rec.threads[1].process = 1;
+	for (uint32_t i = 0; i < 10; i++) {
+		double at_ms = 10 * i;
+		uint32_t accept =
+			sketch_io(&sketch, 0, "accept", "tcp listen a:80", 0, at_ms, at_ms + 1);
+
+		sketch.rec.extras[accept].other_ident = sketch_string(&sketch, "tcp a:80>c:50");
+		sketch_io(&sketch, 0, "write", "tcp a:40>b:90", 10, at_ms + 1, at_ms + 1);
+		uint32_t read =
+			sketch_io(&sketch, 1, "read", "tcp a:80>c:50", 10, at_ms + 2, at_ms + 2);
+
+		sketch.rec.extras[read].accepted = true;
+		sketch_io(&sketch, 1, "write", "tcp a:80>c:50", 10, at_ms + 3, at_ms + 3);
+		sketch_io(&sketch, 0, "read", "tcp a:40>b:90", 10, at_ms + 1, at_ms + 9);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_eq(script.requests.count, 20);
+	ck_assert_int_eq(script.requests.judged_source, REQUEST_SERVED);
+	ck_assert_uint_eq(script.requests.judged_count, 10);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(no_requests_are_no_latency)
 {
 	struct sketch sketch;
@@ -267,5 +304,6 @@ SUITE()
 	TEST(requests_have_times_and_a_number);
 	TEST(served_requests_of_all_classes_are_judged);
 	TEST(questions_of_a_server_are_parts);
+	TEST(questions_of_who_accepts_are_parts);
 	TEST(no_requests_are_no_latency);
 }
