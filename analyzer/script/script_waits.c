@@ -295,6 +295,8 @@ void script_wait_ends(struct compiler *compiler, uint32_t index)
 		barrier_wait_ends(compiler, index);
 	else if (compiler->script->monitors.waking_link[index] != NO_INDEX && !wait->timed_out)
 		condition_wait_ends(compiler, index);
+	else if (wait->timed_out)
+		timeout_passes(compiler, index);
 	else
 		script_stays(compiler, index, wait->end_ns - wait->start_ns);
 }
