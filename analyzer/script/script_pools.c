@@ -93,6 +93,14 @@ static bool is_aside(const struct script *script, const struct step *step,
 	return type != STEP_DELAY && type != STEP_TAKE && type != STEP_SEND;
 }
 
+/* It was there when the recording ended: it would have taken more. */
+static bool goes_on(const struct recording *rec, uint32_t thread)
+{
+	uint32_t op = rec->threads[thread].op;
+
+	return op != NO_INDEX && rec->extras[op].open;
+}
+
 /* The thread was told to end. */
 static bool leads_to_end(const struct script *script, uint32_t step,
 			 const struct semaphore_study *studies)
@@ -117,7 +125,8 @@ static bool is_leaving(const struct compiler *compiler, size_t index,
 
 		if (has_gate && taken->end_ns <= gate_ns)
 			return false;
-	} else if (!leads_to_end(compiler->script, taken->step, studies)) {
+	} else if (goes_on(compiler->rec, taken->thread) ||
+		   !leads_to_end(compiler->script, taken->step, studies)) {
 		return false;
 	}
 	return is_last_of_thread(compiler, index);
