@@ -122,23 +122,46 @@ static bool follows(const struct retries *retries, uint32_t i)
 		       assume.look_gap * (double)(before->end_ns - before->start_ns);
 }
 
-/* The sleeps of a class grow, and each row begins anew. */
-static bool grow(const struct retries *retries, uint32_t first, uint32_t end)
+/* The rows of a class: how its sleeps go on. */
+struct growth {
+	uint32_t longer;  /* sleeps than the one before in their row */
+	uint32_t against; /* shorter ones, and rows that do not begin with a short one */
+	uint32_t rows;
+	uint32_t uneven; /* rows of another length than the one before */
+};
+
+static struct growth growth_find(const struct retries *retries, uint32_t first, uint32_t end)
 {
-	uint32_t longer = 0, rows = 0, against = 0, pairs = 0;
+	struct growth growth = { .rows = 1 };
+	double begin_ns = asked_ns(retries, first);
+	uint32_t length = 1, length_before = 0;
 	for (uint32_t i = first + 1; i < end; i++) {
 		double before_ns = asked_ns(retries, i - 1), ns = asked_ns(retries, i);
-		pairs++;
 		if (follows(retries, i)) {
-			longer += ns > before_ns * (1 + assume.look_gap);
-			against += ns < before_ns;
-		} else {
-			rows++;
-			against += i > first + 1 && follows(retries, i - 1) && ns >= before_ns;
+			growth.longer += ns > before_ns * (1 + assume.look_gap);
+			growth.against += ns < before_ns;
+			length++;
+			continue;
 		}
+		growth.rows++;
+		growth.uneven += length_before && length != length_before;
+		/* the row before it ended with a longer one, or was as short as this one's begin */
+		growth.against +=
+			length > 1 ? ns >= before_ns : ns > begin_ns * (1 + assume.look_gap);
+		length_before = length;
+		length = 1;
+		begin_ns = ns;
 	}
-	return longer >= assume.ended_waits && rows >= assume.ended_waits &&
-	       (double)against <= (1 - assume.ended_share) * pairs;
+	return growth;
+}
+
+/* The sleeps of a class grow, and each row begins anew. Work has as many sleeps each time. */
+static bool grow(const struct retries *retries, uint32_t first, uint32_t end)
+{
+	struct growth growth = growth_find(retries, first, end);
+	double few = 1 - assume.ended_share;
+	return growth.longer >= assume.ended_waits && growth.rows > assume.ended_waits &&
+	       growth.against <= few * (end - first - 1) && growth.uneven > few * growth.rows;
 }
 
 /* A row that nobody is known to end, unless it is one already. */

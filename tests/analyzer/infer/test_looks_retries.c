@@ -16,13 +16,17 @@ static const struct {
 	bool has_places; /* one place sleeps shortly, another one for longer */
 	bool has_locks;  /* each other nap is with a lock */
 	bool is_found;
+	int naps;    /* each time; 0 = from one to the most */
+	int pausing; /* so often something else is between the naps */
 } rows[] = {
-	{ 1, 2, 0.01, false, false, true },    { 1, 1.3, 0.01, false, false, true },
-	{ 1, 1, 0.01, false, false, false },   /* as work of equal pieces */
-	{ 8, 0.5, 0.01, false, false, false }, /* as work that gets less */
-	{ 1, 2, 5, false, false, false },      /* something else is between them */
-	{ 1, 2, 0.01, true, false, false },    /* as pieces of work of several kinds */
-	{ 1, 2, 0.01, false, true, false },    /* the same */
+	{ 1, 2, 0.01, false, false, true, 0, 0 },    { 1, 1.3, 0.01, false, false, true, 0, 0 },
+	{ 1, 1, 0.01, false, false, false, 0, 0 },   /* as work of equal pieces */
+	{ 8, 0.5, 0.01, false, false, false, 0, 0 }, /* as work that gets less */
+	{ 1, 2, 5, false, false, false, 0, 0 },      /* something else is between them */
+	{ 1, 2, 0.01, true, false, false, 0, 0 },    /* as pieces of work of several kinds */
+	{ 1, 2, 0.01, false, true, false, 0, 0 },    /* the same */
+	{ 2, 3, 0.01, false, false, false, 2, 0 },   /* it has two, whatever comes */
+	{ 2, 3, 0.01, false, false, false, 2, 3 },   /* and may wait between */
 };
 
 /* It tries for a lock's good, naps, tries again, and works with it at last. */
@@ -38,14 +42,15 @@ START_TEST(naps_that_grow_are_no_work)
 	sketch_thread(&sketch, "main", 0, 500);
 	for (int time = 0; time < TIMES; time++) {
 		double ms = rows[_i].first_ms;
-		for (int i = 0; i <= time % NAPS_MAX; i++, ms *= rows[_i].factor, naps++) {
+		int count = rows[_i].naps ? rows[_i].naps : time % NAPS_MAX + 1;
+		for (int i = 0; i < count; i++, ms *= rows[_i].factor, naps++) {
 			sketch_hold(&sketch, 0, "m", 1, at_ms, at_ms + 0.001);
 			if (rows[_i].has_locks && i % 2)
 				sketch_hold(&sketch, 0, "n", 2, at_ms + 0.0005, at_ms + 0.005 + ms);
 			sketch_sleep(&sketch, 0, "nap", at_ms + 0.001, at_ms + 0.001 + ms);
 			if (rows[_i].has_places)
 				sketch.rec.extras[sketch.rec.op_count - 1].stack = (uint32_t)i;
-			at_ms += 0.001 + ms + rows[_i].gap_ms;
+			at_ms += 0.001 + ms + (time < rows[_i].pausing ? 5 : rows[_i].gap_ms);
 		}
 		sketch_io(&sketch, 0, "write", "file out", 9, at_ms, at_ms + 3);
 		at_ms += 3;
