@@ -34,8 +34,9 @@ struct seeking {
 	struct served *served; /* by connection, then time */
 	size_t served_count;
 	struct clients_polls polls;
-	struct clients_polls whole; /* of these: what they did not find came later */
-	uint32_t *accept_of;        /* by connection, NO_INDEX = it is older than the recording */
+	struct clients_polls whole;   /* of these: what they did not find came later */
+	struct clients_polls accepts; /* the same of accepts that found a connection */
+	uint32_t *accept_of;          /* by connection, NO_INDEX = it is older than the recording */
 	struct knock *knocks;
 	size_t knock_count;
 	uint32_t *handed; /* by read: the poll of another thread that found it, NO_INDEX = none */
@@ -109,13 +110,24 @@ static void polls_sort(const struct clients_polls *polls)
 			polls->rec->ops);
 }
 
+static bool has_accepted(const struct recording *rec, uint32_t op)
+{
+	const struct rec_op *call = &rec->ops[op];
+
+	return call->kind == KIND_IO && call->thread != NO_INDEX && !rec->extras[op].open &&
+	       call->outcome != OUTCOME_ERROR &&
+	       strncmp(rec->strings[call->name], "accept", 6) == 0;
+}
+
 static void polls_find(struct seeking *seeking)
 {
 	const struct recording *rec = seeking->rec;
-	size_t room = 0, whole_room = 0;
+	size_t room = 0, whole_room = 0, accept_room = 0;
 
-	seeking->polls.rec = seeking->whole.rec = rec;
+	seeking->polls.rec = seeking->whole.rec = seeking->accepts.rec = rec;
 	for (uint32_t i = 0; i < rec->op_count; i++) {
+		if (has_accepted(rec, i))
+			poll_add(&seeking->accepts, &accept_room, i);
 		if (rec->ops[i].kind != KIND_POLL || rec->ops[i].thread == NO_INDEX ||
 		    rec->extras[i].open || !rec->extras[i].amount || rec_waits_for_signal(rec, i))
 			continue;
@@ -125,6 +137,7 @@ static void polls_find(struct seeking *seeking)
 	}
 	polls_sort(&seeking->polls);
 	polls_sort(&seeking->whole);
+	polls_sort(&seeking->accepts);
 }
 
 size_t clients_poll_before(const struct clients_polls *polls, uint32_t thread, uint64_t until_ns)
@@ -286,9 +299,22 @@ static void write_look_at(struct seeking *seeking, const struct served *write, b
 	}
 }
 
+/* The poll that found the connection. Once another one was accepted, it may have come later. */
+static uint32_t poll_of_accept(const struct seeking *seeking, uint32_t accept)
+{
+	const struct rec_op *ops = seeking->rec->ops, *op = &ops[accept];
+	uint32_t poll = poll_of_read(seeking, accept, 0);
+	size_t before = clients_poll_before(&seeking->accepts, op->thread, op->start_ns);
+
+	return poll != NO_INDEX && before != SIZE_MAX &&
+			       ops[seeking->accepts.polls[before]].end_ns > ops[poll].end_ns
+		       ? NO_INDEX
+		       : poll;
+}
+
 static void connect_add(struct seeking *seeking, uint32_t connection, uint32_t accept)
 {
-	struct doing connect = coming_of(seeking, accept, poll_of_read(seeking, accept, 0), 0);
+	struct doing connect = coming_of(seeking, accept, poll_of_accept(seeking, accept), 0);
 
 	connect.connection = connection;
 	connect.is_connect = true;
@@ -428,6 +454,7 @@ void clients_build(struct clients *clients, const struct recording *rec,
 	free(seeking.served);
 	free(seeking.polls.polls);
 	free(seeking.whole.polls);
+	free(seeking.accepts.polls);
 	free(seeking.handed);
 	free(seeking.accept_of);
 	free(seeking.knocks);

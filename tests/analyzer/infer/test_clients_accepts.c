@@ -156,8 +156,39 @@ START_TEST(accepted_connections_wait_for_their_turn)
 }
 END_TEST
 
+/* One poll found the first of two connections. */
+START_TEST(a_second_accept_may_be_of_a_later_connection)
+{
+	struct sketch sketch;
+	struct clients clients;
+	double connects_ms[2] = { 0 };
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "serve", 0, 100);
+	served_poll(&sketch, 0, 1, 1, 10);
+	accept_named(&sketch, 0, 10, 10.01);
+	accept_named(&sketch, 1, 12, 12.01);
+	for (int i = 0; i < 2; i++)
+		served_request(&sketch, 0, named(i), 20 + 10 * i, 20 + 10 * i, 5);
+	sketch_end(&sketch);
+	clients_build(&clients, &sketch.rec, &sketch.classes,
+		      (struct clients_wanted){ .word = CLIENTS_TAKEN_OPEN });
+	const struct recording *rec = &clients.recording;
+
+	for (size_t i = clients.first_op; i < rec->op_count; i++)
+		if (strcmp(rec->strings[rec->ops[i].name], "connect") == 0)
+			connects_ms[strstr(rec->strings[rec->ops[i].ident], ":5001>") != NULL] =
+				(double)rec->ops[i].start_ns / SKETCH_MS;
+	ck_assert_double_eq(connects_ms[0], 10);
+	ck_assert_double_gt(connects_ms[1], 10);
+	clients_free(&clients);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_second_accept_may_be_of_a_later_connection);
 	LOOP(accepted_connections_wait_for_their_turn, 0, 2);
 	TEST(a_connection_is_not_older_than_its_accept);
 	LOOP(accepts_without_bytes_are_of_a_client_of_their_own, 0, 2);
