@@ -110,15 +110,6 @@ static void polls_sort(const struct clients_polls *polls)
 			polls->rec->ops);
 }
 
-static bool has_accepted(const struct recording *rec, uint32_t op)
-{
-	const struct rec_op *call = &rec->ops[op];
-
-	return call->kind == KIND_IO && call->thread != NO_INDEX && !rec->extras[op].open &&
-	       call->outcome != OUTCOME_ERROR &&
-	       strncmp(rec->strings[call->name], "accept", 6) == 0;
-}
-
 static void polls_find(struct seeking *seeking)
 {
 	const struct recording *rec = seeking->rec;
@@ -126,7 +117,7 @@ static void polls_find(struct seeking *seeking)
 
 	seeking->polls.rec = seeking->whole.rec = seeking->accepts.rec = rec;
 	for (uint32_t i = 0; i < rec->op_count; i++) {
-		if (has_accepted(rec, i))
+		if (clients_is_accept(rec, i))
 			poll_add(&seeking->accepts, &accept_room, i);
 		if (rec->ops[i].kind != KIND_POLL || rec->ops[i].thread == NO_INDEX ||
 		    rec->extras[i].open || !rec->extras[i].amount || rec_waits_for_signal(rec, i))

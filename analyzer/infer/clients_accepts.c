@@ -51,7 +51,7 @@ static int compare_accepts(const void *left, const void *right)
 	return (a->op > b->op) - (a->op < b->op);
 }
 
-static bool accepts(const struct recording *rec, uint32_t op)
+bool clients_is_accept(const struct recording *rec, uint32_t op)
 {
 	const struct rec_op *call = &rec->ops[op];
 
@@ -68,7 +68,7 @@ static struct accept *accepts_find(const struct recording *rec, size_t *count)
 
 	*count = 0;
 	for (uint32_t op = 0; op < rec->op_count; op++) {
-		if (!accepts(rec, op))
+		if (!clients_is_accept(rec, op))
 			continue;
 		list = memory_grow(list, &room, *count + 1, sizeof(*list));
 		list[(*count)++] =

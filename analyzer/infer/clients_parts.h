@@ -134,6 +134,9 @@ struct knock {
 	bool is_waiting; /* it was there at the end, and its server had not come to it */
 };
 
+/* clients_accepts.c. An accept that found a connection. */
+bool clients_is_accept(const struct recording *, uint32_t op);
+
 /* clients_accepts.c. By connection: the accept that it came about by, NO_INDEX = none is known.
  * The first call that moved bytes through each began at that time. Returns the number of accepts
  * that are left, a list that the caller frees. */
