@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * wcprof attach: loads the library into a process that runs without it, as attach.h says, and has
- * its calls lead there. Or it says whether it could.
+ * its calls lead there. Or it says whether it could. The same of all that descend from the process.
  */
 #include "cmd.h"
 
-#include <errno.h>
+#include <dirent.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "advice.h"
@@ -17,7 +18,7 @@
 #include "reach.h"
 #include "visible.h"
 
-enum { LISTEN_TRIES = 300, LISTEN_PAUSE_MS = 10 };
+enum { LISTEN_TRIES = 300, LISTEN_PAUSE_MS = 10, TREE_MOST = 4096 };
 
 static bool listens_now(pid_t pid, char path[REACH_PATH_BYTES])
 {
@@ -87,6 +88,64 @@ static int check(pid_t pid, const char *name)
 	return CMD_DONE;
 }
 
+/* --- The process, and those that descend from it ---------------------------------------------- */
+
+struct found {
+	pid_t pid;
+	uint64_t start_ticks;
+	char name[32];
+};
+
+static int compare_found(const void *left, const void *right)
+{
+	const struct found *a = left, *b = right;
+
+	return (a->start_ticks > b->start_ticks) - (a->start_ticks < b->start_ticks);
+}
+
+/* The oldest first: what it forks from then on has the library. */
+static size_t find_tree(pid_t root, struct found *found)
+{
+	DIR *stream = opendir("/proc");
+	const struct dirent *entry;
+	size_t count = 0;
+
+	while (stream && count < TREE_MOST && (entry = readdir(stream))) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+		struct procfs_status status;
+
+		if (pid <= 0 || !procfs_is_below(pid, root) || !procfs_read(pid, &status) ||
+		    status.is_zombie)
+			continue;
+		found[count].pid = pid;
+		found[count].start_ticks = status.start_ticks;
+		snprintf(found[count++].name, sizeof(found->name), "%s", status.name);
+	}
+	if (stream)
+		closedir(stream);
+	qsort(found, count, sizeof(*found), compare_found);
+	return count;
+}
+
+static int one(const struct cmd_options *options, pid_t pid, const char *name)
+{
+	return options->check ? check(pid, name) : attach_to(options, pid, name);
+}
+
+/* One that fails keeps nobody else from it. */
+static int all(const struct cmd_options *options, pid_t root)
+{
+	static struct found found[TREE_MOST];
+	size_t count = find_tree(root, found);
+	int status = CMD_DONE;
+
+	for (size_t i = 0; i < count; i++)
+		if (procfs_lives(found[i].pid, found[i].start_ticks) &&
+		    one(options, found[i].pid, found[i].name) != CMD_DONE)
+			status = CMD_FAILED;
+	return status;
+}
+
 int cmd_attach(struct cmd_options *options)
 {
 	pid_t pid = advice_process(options->arguments[0]);
@@ -94,5 +153,5 @@ int cmd_attach(struct cmd_options *options)
 
 	if (pid == 0 || !procfs_read(pid, &status))
 		return cmd_fail("there is no process %s", options->arguments[0]);
-	return options->check ? check(pid, status.name) : attach_to(options, pid, status.name);
+	return options->how & TARGET_TREE ? all(options, pid) : one(options, pid, status.name);
 }
