@@ -143,7 +143,10 @@ static void print_command_help(const struct command *command)
 	}
 	if (strstr(command->arguments, "KEY=VALUE"))
 		print_settings();
-	if (strstr(command->arguments, "PROCESS"))
+	if (command->run == cmd_attach)
+		puts("\nPROCESS is a pid, or the name of a program: of several, the one that was "
+		     "started\nfirst.");
+	else if (strstr(command->arguments, "PROCESS"))
 		puts("\nPROCESS is a pid, the name of a program, or a regular expression for it.");
 	if (command->run == cmd_try)
 		puts("\nExit status: 0 all rows agree with their predictions, 3 some disagree, "
