@@ -118,9 +118,15 @@ class ProgramTest(unittest.TestCase):
         return sorted(glob.glob(f"/dev/shm/wcprof-{os.geteuid()}-{pid}-*"))
 
     def expect(self, process, word):
-        found, _, _ = select.select([process.stdout], [], [], WAIT_SECONDS)
-        self.assertTrue(found, f"no {word} in time")
-        self.assertEqual(process.stdout.readline().strip(), word)
+        """The next line of its output. A byte at a time: what a buffer holds, select() does not see."""
+        line = b""
+        while not line.endswith(b"\n"):
+            found, _, _ = select.select([process.stdout], [], [], WAIT_SECONDS)
+            self.assertTrue(found, f"no {word} in time")
+            byte = os.read(process.stdout.fileno(), 1)
+            self.assertTrue(byte, f"no {word} before its end: {line}")
+            line += byte
+        self.assertEqual(line.decode().strip(), word)
 
     def read(self, process, count):
         process.stdin.write(f"{count}\n")
