@@ -14,11 +14,12 @@
 #include "advice.h"
 #include "attach.h"
 #include "client.h"
+#include "grow.h"
 #include "procfs.h"
 #include "reach.h"
 #include "visible.h"
 
-enum { LISTEN_TRIES = 300, LISTEN_PAUSE_MS = 10, TREE_MOST = 4096 };
+enum { LISTEN_TRIES = 300, LISTEN_PAUSE_MS = 10 };
 
 static bool listens_now(pid_t pid, char path[REACH_PATH_BYTES])
 {
@@ -103,28 +104,46 @@ static int compare_found(const void *left, const void *right)
 	return (a->start_ticks > b->start_ticks) - (a->start_ticks < b->start_ticks);
 }
 
-/* The oldest first: what it forks from then on has the library. */
-static size_t find_tree(pid_t root, struct found *found)
+struct tree {
+	struct found *found;
+	size_t count, room;
+};
+
+static bool tree_add(struct tree *tree, pid_t pid, const struct procfs_status *status)
+{
+	struct found *found =
+		grow_for_one(tree->found, &tree->room, tree->count, sizeof(*tree->found));
+
+	if (!found)
+		return false;
+	tree->found = found;
+	found += tree->count++;
+	found->pid = pid;
+	found->start_ticks = status->start_ticks;
+	snprintf(found->name, sizeof(found->name), "%s", status->name);
+	return true;
+}
+
+/* The oldest first: what it forks from then on has the library. False: there is no memory. */
+static bool find_tree(struct tree *tree, pid_t root)
 {
 	DIR *stream = opendir("/proc");
 	const struct dirent *entry;
-	size_t count = 0;
+	bool has_room = true;
 
-	while (stream && count < TREE_MOST && (entry = readdir(stream))) {
+	while (stream && has_room && (entry = readdir(stream))) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
 		struct procfs_status status;
 
-		if (pid <= 0 || !procfs_is_below(pid, root) || !procfs_read(pid, &status) ||
-		    status.is_zombie)
-			continue;
-		found[count].pid = pid;
-		found[count].start_ticks = status.start_ticks;
-		snprintf(found[count++].name, sizeof(found->name), "%s", status.name);
+		if (pid > 0 && procfs_is_below(pid, root) && procfs_read(pid, &status) &&
+		    !status.is_zombie)
+			has_room = tree_add(tree, pid, &status);
 	}
 	if (stream)
 		closedir(stream);
-	qsort(found, count, sizeof(*found), compare_found);
-	return count;
+	if (tree->count > 0)
+		qsort(tree->found, tree->count, sizeof(*tree->found), compare_found);
+	return has_room;
 }
 
 static int one(const struct cmd_options *options, pid_t pid, const char *name)
@@ -135,14 +154,18 @@ static int one(const struct cmd_options *options, pid_t pid, const char *name)
 /* One that fails keeps nobody else from it. */
 static int all(const struct cmd_options *options, pid_t root)
 {
-	static struct found found[TREE_MOST];
-	size_t count = find_tree(root, found);
+	struct tree tree = { 0 };
 	int status = CMD_DONE;
 
-	for (size_t i = 0; i < count; i++)
-		if (procfs_lives(found[i].pid, found[i].start_ticks) &&
-		    one(options, found[i].pid, found[i].name) != CMD_DONE)
+	if (!find_tree(&tree, root)) {
+		free(tree.found);
+		return cmd_fail("there is no memory for a list of processes");
+	}
+	for (size_t i = 0; i < tree.count; i++)
+		if (procfs_lives(tree.found[i].pid, tree.found[i].start_ticks) &&
+		    one(options, tree.found[i].pid, tree.found[i].name) != CMD_DONE)
 			status = CMD_FAILED;
+	free(tree.found);
 	return status;
 }
 
