@@ -228,11 +228,30 @@ static bool give_back(const struct study *study, enum put_model model)
 	return is_even;
 }
 
+/* Several threads took before a gate let them go: they had more than one message for each other. */
+static bool have_taken(const struct study *study)
+{
+	const struct monitors *monitors = study->monitors;
+	uint64_t gate_ns = monitors->conditions[study->condition].gate_ns;
+	uint32_t first = NO_INDEX;
+
+	for (size_t i = 0; i < study->section_count; i++) {
+		const struct section *section = &monitors->sections[study->sections[i]];
+
+		if (section->end_ns > gate_ns || !section_takes(study, section))
+			continue;
+		if (first != NO_INDEX && section->thread != first)
+			return true;
+		first = section->thread;
+	}
+	return false;
+}
+
 /* Threads that live for what they take: of one start routine, as far as that is known. The first
  * thread of a process, which helps now and then, has a life of its own behind its takes. */
 static bool are_workers(const struct study *study, enum put_model model)
 {
-	if (give_back(study, model))
+	if (give_back(study, model) || !have_taken(study))
 		return false;
 
 	const struct recording *rec = study->rec;

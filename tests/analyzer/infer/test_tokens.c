@@ -214,8 +214,41 @@ START_TEST(workers_put_for_themselves)
 }
 END_TEST
 
+/* One starts the other and waits until it runs; that one waits to be told to go on. Both lock by
+ * one function, and begin by the same routine. */
+START_TEST(two_who_wait_for_each_other_once_are_no_pool)
+{
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
+
+	sketch_begin(sketch);
+	for (uint32_t stack = 20; stack <= 40; stack += 10) {
+		sketch->rec.stacks[stack] = (struct rec_stack){ stack, 2 };
+		sketch->rec.frames[stack] = sketch->rec.frames[20];
+	}
+	sketch_thread(sketch, "main", 0, 100);
+	sketch_thread(sketch, "starter", 0, 100);
+	sketch_thread(sketch, "started", 5, 100);
+	sketch_hold(sketch, 1, "M", 20, 4, 6);
+	sketch_wait(sketch, 1, REASON_COND, "C", 6, 10.2, NO_INDEX);
+	sketch_hold(sketch, 1, "M", 20, 10.2, 10.3);
+	sketch_hold(sketch, 2, "M", 30, 10, 10.1);
+	sketch_link(sketch, 2, LINK_WAKE, "C", 10.05, 1, NO_INDEX);
+	sketch_wait(sketch, 2, REASON_COND, "C", 10.1, 20.2, NO_INDEX);
+	sketch_hold(sketch, 2, "M", 30, 20.2, 20.3);
+	sketch_hold(sketch, 1, "M", 40, 20, 20.1);
+	sketch_link(sketch, 1, LINK_WAKE, "C", 20.05, 1, NO_INDEX);
+	monitored_build(&monitored);
+	ck_assert_uint_eq(monitored.monitors.section_count, 3);
+	ck_assert(monitored.monitors.conditions[0].is_fed_back);
+	ck_assert(!monitored.monitors.conditions[0].is_pool);
+	monitored_free(&monitored);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(two_who_wait_for_each_other_once_are_no_pool);
 	TEST(workers_put_for_themselves);
 	TEST(a_signal_for_each_item);
 	TEST(a_signal_only_when_it_was_empty);
