@@ -237,6 +237,8 @@ static void go_on(struct simulation *sim, struct turn turn, struct run_ahead *ah
 	struct player *player = &sim->players[turn.actor];
 
 	assert(player->life == PLAYER_STARTED && !player->sleeps_in);
+	if ((player->halt.number || player->halt.late_ns) && simulate_is_halted(sim, turn))
+		return;
 	sim->acting = turn.actor;
 	player->now_ns = turn.at_ns;
 	player->is_back = player->slept && !player->is_granted;

@@ -16,6 +16,7 @@
 #include "machine.h"
 #include "replayer.h"
 #include "runqueues.h"
+#include "simulate_halts.h"
 #include "script/script.h"
 #include "trace.h"
 
@@ -116,6 +117,7 @@ struct player {
 	uint32_t job;       /* that it does, among those of all sources; NO_INDEX = it does none */
 	uint32_t token;     /* 1 + condition that is given back before waits; 0 = it has none */
 	uint32_t gave_back; /* the same, of one that it is to have again before it goes on */
+	struct player_halt halt;
 	struct batch batch;
 	enum player_life life;
 	enum player_cpu cpu;
@@ -202,6 +204,7 @@ struct simulation {
 	struct circle *circles;
 	struct channel *channels;
 	struct desk desk;
+	struct gate *gates;        /* by halt */
 	struct queue *listeners;   /* by link: actors that wait for this signal */
 	bool *was_given;           /* by link */
 	struct event_loops *loops; /* NULL = there are none */
@@ -352,8 +355,7 @@ void simulate_run_away(struct simulation *, uint32_t actor);
 void simulate_stalls_make(struct stalls *, size_t actor_count);
 void simulate_stalls_free(struct stalls *);
 void simulate_stalls_reset(struct simulation *);
-/* Nobody can go on: ends actors that nobody needs, or lets one go. False: all have finished, or
- * there is nobody. */
+/* Nobody can go on: ends actors that nobody needs, or lets one go. False: nobody is left. */
 bool simulate_unstall(struct simulation *);
 
 /*
@@ -419,13 +421,11 @@ bool simulate_meet(struct simulation *, const struct step *, uint32_t actor);
 /* simulate_turns.c. The actor comes for a turn, begins or ends one; sets the next step. */
 bool simulate_turn(struct simulation *, const struct step *, uint32_t actor);
 
-/* simulate_clients.c. A client has the thread of all of them, or sleeps until its turn; lets the
- * next one have it. */
+/* simulate_clients.c. A client has the thread of all, or sleeps; lets the next one have it. */
 bool simulate_come(struct simulation *, uint32_t actor);
 void simulate_come_next(struct simulation *, uint32_t actor);
 
-/* simulate_streams.c. A message goes at once; other bytes as far as there is room, the rest later.
- */
+/* simulate_streams.c. A message goes at once; of other bytes those that have room. */
 bool simulate_send(struct simulation *, const struct step *, uint32_t actor);
 bool simulate_receive(struct simulation *, const struct step *, uint32_t actor);
 bool simulate_await(struct simulation *, const struct step *, uint32_t actor);

@@ -64,6 +64,7 @@ static void resources_clear(struct simulation *sim)
 		queue_clear(&sim->channels[i].readers);
 		queue_clear(&sim->channels[i].writers);
 	}
+	simulate_halts_reset(sim);
 	sim->desk.client = NO_INDEX;
 	sim->desk.rest_ns = 0;
 	queue_clear(&sim->desk.sleepers);
@@ -137,6 +138,7 @@ struct simulation *simulate_new(const struct script *script, const struct machin
 	sim->circles = memory_new(script->circle_count, sizeof(*sim->circles));
 	sim->channels = memory_new(script->flows.flow_count, sizeof(*sim->channels));
 	sim->listeners = memory_new(script->recording->link_count, sizeof(*sim->listeners));
+	simulate_halts_make(sim);
 	sim->was_given = memory_new(script->recording->link_count, sizeof(*sim->was_given));
 	sim->stamp_ns = memory_new(2 * script->requests.count, sizeof(*sim->stamp_ns));
 	sim->timing_ns = memory_new(script->clock_reads.loop_count, sizeof(*sim->timing_ns));
@@ -175,6 +177,7 @@ void simulate_free(struct simulation *sim)
 	free(sim->channels);
 	free(sim->listeners);
 	free(sim->was_given);
+	simulate_halts_free(sim);
 	simulate_loops_free(sim);
 	free(sim->stamp_ns);
 	free(sim->timing_ns);

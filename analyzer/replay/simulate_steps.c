@@ -26,6 +26,10 @@ static void give(struct simulation *sim, const struct step *step, uint32_t actor
 		simulate_put(sim, step, actor);
 	else if (step->type == STEP_POST)
 		simulate_post(sim, step, actor);
+	else if (step->type == STEP_SIGNAL)
+		sim->players[actor].woke = simulate_signal(sim, step, actor);
+	else if (step->type == STEP_HALT)
+		simulate_halt(sim, step->arg, actor);
 	else if (step->type == STEP_REACH)
 		simulate_reach(sim, step, actor);
 	else if (step->type == STEP_LEAVE)
@@ -62,9 +66,11 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 		break;
 	case STEP_RELEASE: /* arg lock */
 	case STEP_UNSHARE:
-	case STEP_PUT:   /* arg condition */
-	case STEP_POST:  /* arg semaphore */
-	case STEP_REACH: /* arg row of looks */
+	case STEP_PUT:    /* arg condition */
+	case STEP_POST:   /* arg semaphore */
+	case STEP_REACH:  /* arg row of looks */
+	case STEP_SIGNAL: /* arg link */
+	case STEP_HALT:
 	case STEP_LEAVE: /* no operands */
 		give(sim, step, actor);
 		break;
@@ -75,9 +81,6 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 		return simulate_race(sim, step, actor);
 	case STEP_TAKE: /* arg condition, ns latency; sets the next step */
 		return simulate_take(sim, step, actor);
-	case STEP_SIGNAL: /* arg link */
-		player->woke = simulate_signal(sim, step, actor);
-		break;
 	case STEP_YIELD:   /* arg condition, ns latency */
 	case STEP_AFTER:   /* arg link, ns latency */
 	case STEP_BARRIER: /* arg barrier, ns latency */

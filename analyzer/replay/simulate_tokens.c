@@ -117,6 +117,7 @@ bool simulate_signal(struct simulation *sim, const struct step *step, uint32_t a
 	uint64_t now_ns = sim->players[actor].now_ns;
 
 	sim->was_given[step->arg] = true;
+	simulate_halt_ends(sim, step->arg, actor);
 	simulate_wake_all(sim, &sim->listeners[step->arg], now_ns, true);
 	if (role->condition == NO_INDEX)
 		return false;

@@ -66,6 +66,7 @@ static const char *action_of(const struct script *script, const struct step *ste
 	case STEP_BEGUN:
 	case STEP_ENDED:
 	case STEP_SIGNAL:
+	case STEP_HALT:
 	case STEP_WAKING:
 	case STEP_POST:
 	case STEP_REACH:

@@ -17,6 +17,7 @@
 #include "infer/clients.h"
 #include "infer/clockreads.h"
 #include "infer/flows.h"
+#include "infer/halts.h"
 #include "infer/looks.h"
 #include "infer/loops.h"
 #include "infer/monitors.h"
@@ -219,6 +220,7 @@ struct script {
 	struct messages messages;
 	struct requests requests;
 	struct looks looks;
+	struct halts halts;
 	struct clock_reads clock_reads;
 	struct look_span *look_spans; /* by row of looks */
 	uint64_t lock_latency_ns;     /* median, for waits that the recording does not have */

@@ -134,6 +134,7 @@ static void found_build(struct found *found, struct script *script, const struct
 	turns_replace_tokens(&script->monitors, &found->turns, rec);
 	meetings_explain(&found->meetings, rec, &script->monitors);
 	quanta_build(&found->quanta, rec, timeline, &script->monitors);
+	halts_build(&script->halts, rec, timeline, &script->monitors, &found->meetings);
 	script_meetings_find(script, &found->meetings);
 	script_children_find(found, rec);
 	script->children_count = found->semaphores.count;
@@ -483,6 +484,7 @@ void script_free(struct script *script)
 	free(script->scope_ns);
 	free(script->unresolved_of_class_ns);
 	looks_free(&script->looks);
+	halts_free(&script->halts);
 	clock_reads_free(&script->clock_reads);
 	free(script->look_spans);
 	free(script->permits);

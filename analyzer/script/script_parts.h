@@ -137,6 +137,7 @@ struct gathered {
 	size_t think_capacity;
 	size_t *asked; /* by thread: times that a client made up asks it */
 	size_t next_adoption;
+	size_t next_halt;
 	size_t next_mark;
 	size_t next_origin;      /* of the schedules */
 	size_t next_clock_mark;  /* of the loops that end by the clock */
@@ -308,6 +309,8 @@ bool script_quantum_switches(const struct compiler *, uint32_t wait);
 /* script_waits.c */
 void script_wait_begins(struct compiler *, uint32_t wait);
 void script_wait_ends(struct compiler *, uint32_t wait);
+/* Until then the thread has come from its sleeps, to halt others. */
+void script_halts_until(struct compiler *, uint64_t at_ns);
 
 /* script_transfers.c */
 void script_poll_begins(struct compiler *, uint32_t op);

@@ -339,6 +339,7 @@ static void happen(struct compiler *compiler, const struct moment *moment)
 		link_happens(compiler, moment->index);
 		break;
 	}
+	script_halts_until(compiler, moment->at_ns);
 	gap_ends(compiler, moment);
 }
 

@@ -285,7 +285,7 @@ void script_wait_ends(struct compiler *compiler, uint32_t index)
 	else if (wait->reason == REASON_MUTEX || wait->reason == REASON_RWLOCK_READ ||
 		 wait->reason == REASON_RWLOCK_WRITE)
 		lock_wait_ends(compiler, index);
-	else if (compiler->thread.is_skipping)
+	else if (compiler->thread.is_skipping || compiler->script->halts.is_halted[index])
 		return;
 	else if (wait->reason == REASON_JOIN || wait->reason == REASON_EXEC)
 		join_ends(compiler, index);
@@ -316,4 +316,23 @@ void script_wait_begins(struct compiler *compiler, uint32_t index)
 	    compiler->rec->waits[index].reason == REASON_COND)
 		condition_wait_begins(compiler, index);
 	compiler->thread.is_waiting = true;
+}
+
+/* The thread comes from its sleep, to halt others. */
+void script_halts_until(struct compiler *compiler, uint64_t at_ns)
+{
+	const struct halts *halts = &compiler->script->halts;
+	const struct thread_state *thread = &compiler->thread;
+	size_t *next = &compiler->gathered.next_halt;
+
+	for (; *next < halts->count; (*next)++) {
+		const struct halt *halt = &halts->halts[*next];
+
+		if (halt->thread < thread->index)
+			continue;
+		if (halt->thread > thread->index || halt->begin_ns > at_ns || thread->is_skipping ||
+		    thread->is_waiting)
+			return;
+		script_emit(compiler, STEP_HALT, halt->link, 0);
+	}
 }
