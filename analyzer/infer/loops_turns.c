@@ -273,9 +273,23 @@ static bool is_look(const struct finding *finding, size_t from, const struct tur
 	       (poll->end_ns - poll->start_ns <= assume.copy || is_connected(finding, from));
 }
 
+/* Other threads may have had what a poll found. */
+static bool is_alone(const struct recording *rec, uint32_t thread)
+{
+	for (uint32_t i = 0; i < rec->thread_count; i++)
+		if (i != thread && rec->threads[i].process == rec->threads[thread].process)
+			return false;
+	return true;
+}
+
+/* It found nothing in time, or something of which nothing came. */
 static bool is_tick(const struct finding *finding, size_t from, size_t to)
 {
-	if (finding->rec->extras[finding->events[from].op].amount || finding->events[from].is_held)
+	uint32_t poll = finding->events[from].op;
+	bool has_found = finding->rec->extras[poll].amount > 0;
+
+	if (finding->events[from].is_held ||
+	    (has_found && (to > from + 1 || !is_alone(finding->rec, thread_of(finding, from)))))
 		return false;
 	for (size_t i = from + 1; i < to; i++)
 		if (finding->events[i].sort != EVENT_CALL && !finding->events[i].is_idle)

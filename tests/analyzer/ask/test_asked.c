@@ -99,7 +99,7 @@ static void serve_in_turn(struct sketch *sketch, bool polls, bool meets_stranger
 	sketch_thread(sketch, "loop", 0, 1000);
 	sketch_sleep(sketch, 0, "job", 0, 1);
 	for (int i = 0; i < 40; i++) {
-		double from_ms = i ? 5 * i + 7.5 : 1, at_ms = 5 * i + 10;
+		double from_ms = i ? 5 * i + (meets_stranger ? 7.6 : 7.5) : 1, at_ms = 5 * i + 10;
 
 		if (polls)
 			served_poll(sketch, 0, 1, from_ms, at_ms);

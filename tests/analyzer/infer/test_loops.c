@@ -13,6 +13,7 @@
  * from outside. All that is read was written while the poll before it lasted. Two threads take
  * turns in writing to Z. m puts work for these. xA reads and finds that the other end has closed A,
  * zA closes it. hA connects it. s signals to nobody.
+ * q: no other thread is in the loop's process.
  *
  * Visits: eA an event of A, oA put off, dA when a timer has run. aA is an answer to it, mZ more
  * work behind Z, b a barrier. t is work once a turn, T a turn without such work, k a tick.
@@ -85,6 +86,12 @@ static const struct {
 	{ "p1 rA p1 rB j wA j wB p1 rC p1 rA j wA p1 rB wC", "eA eB dA dB eC eA dA eB dC b" },
 	/* 27: a lock that nobody wants is given back with a signal */
 	{ "p1 rA wA i s c1 p1 rB wB i s c2 p1 rA wA", "eA k eB k eA b" },
+	/* 28: nothing came of what a poll found, and no other thread had it */
+	{ "q p1 rA wA P1 p1 rB wB p1 rA wA", "eA k eB eA b" },
+	/* 29: another thread may have had it */
+	{ "p1 rA wA P1 p1 rB wB p1 rA wA", "eA b eB eA b" },
+	/* 30: it read from outside */
+	{ "q p1 rA wA P1 u p1 rB wB p1 rA wA", "eA b eB eA b" },
 };
 
 struct playing {
@@ -133,6 +140,8 @@ static void play(struct playing *playing, const char *word)
 	double to_ms = at_ms + (*word == 'P' ? 0.2 : is_vain ? 2 : 0.01);
 	uint32_t op;
 
+	if (*word == 'q')
+		return;
 	playing->now_ms = to_ms;
 	if (tolower(*word) == 'p') {
 		op = sketch_op(sketch, KIND_POLL, "epoll_wait", 1, at_ms, to_ms);
@@ -215,6 +224,11 @@ START_TEST(what_a_loop_does_is_cut_into_visits)
 	sketch_thread(&sketch, "clients", 0, 10);
 	sketch_thread(&sketch, "loop", 0, 10);
 	sketch_thread(&sketch, "clients", 0, 10);
+	struct rec_process processes[2] = { sketch.rec.processes[0], { .pid = 2, .op = NO_INDEX } };
+
+	sketch.rec.processes = processes;
+	sketch.rec.process_count = 2;
+	sketch.rec.threads[1].process = rows[_i].does[0] == 'q';
 	for (const char *word = rows[_i].does; word; word = strchr(word, ' ')) {
 		word += *word == ' ';
 		play(&playing, word);
