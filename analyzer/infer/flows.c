@@ -385,12 +385,13 @@ static void end_add(struct flows *flows, const struct recording *rec, uint32_t f
 	};
 }
 
-static void flow_add(struct flows *flows, const struct recording *rec,
+static void flow_add(struct flows *flows, const struct flow_names *names,
 		     const struct flow_ends *endings, struct side *sides, size_t count)
 {
 	uint32_t closed, found;
 
 	assert(count > 0 && sides->flow < flows->flow_count);
+	const struct recording *rec = names->recording;
 	struct flow *flow = &flows->flows[sides->flow];
 	bool is_stream = sides->unit == FLOW_BYTES;
 
@@ -399,9 +400,10 @@ static void flow_add(struct flows *flows, const struct recording *rec,
 		return;
 	flow->is_given_back =
 		is_stream && is_pipe(rec, sides) && flows_is_given_back(rec, sides, count);
-	if (!is_stream)
+	if (!is_stream &&
+	    (sides->unit != FLOW_CONNECTIONS || !flow_connections_match(names, sides, &count)))
 		count = flow_messages_match(flow, rec, sides, count);
-	else if (!flow->is_given_back)
+	if (is_stream && !flow->is_given_back)
 		count = flow_bytes_match(rec, sides, count, whole_sides(sides, count, 0) > 0);
 	flow->initial = flow->is_given_back ? flows_deficit(sides, count) : 0;
 	size_t whole = whole_sides(sides, count, flow->initial);
@@ -447,7 +449,7 @@ void flows_build(struct flows *flows, const struct recording *rec)
 	for (size_t from = 0, to; from < sides.count; from = to) {
 		for (to = from; to < sides.count && sides.list[to].flow == sides.list[from].flow;)
 			to++;
-		flow_add(flows, rec, &sides.endings, sides.list + from, to - from);
+		flow_add(flows, &sides.ends, &sides.endings, sides.list + from, to - from);
 	}
 	free(sides.list);
 	flow_ends_free(&sides.endings);

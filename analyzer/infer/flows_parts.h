@@ -25,6 +25,10 @@ struct side {
  */
 size_t flow_messages_match(struct flow *, const struct recording *, struct side *, size_t count);
 
+/* flows_connections.c. The same of the connections to one address. False: it cannot be told, as an
+ * accept() does not say what it got. */
+bool flow_connections_match(const struct flow_names *, struct side *, size_t *count);
+
 /* flows_permits.c, of all sides of one flow. Whether its bytes are taken and given back; how many
  * were there at the start. */
 bool flows_is_given_back(const struct recording *, const struct side *, size_t count);
