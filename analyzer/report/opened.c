@@ -14,6 +14,7 @@
 #include "infer/filelocks.h"
 #include "infer/holders.h"
 #include "infer/lives.h"
+#include "infer/peers.h"
 #include "infer/posters.h"
 #include "infer/reaps.h"
 #include "infer/signals.h"
@@ -117,6 +118,7 @@ int opened_select(struct recording *recording, const struct options *options, bo
 	lives_tell_apart(recording);
 	holders_find(recording);
 	posters_find(recording);
+	peers_find(recording);
 	size_t count;
 	struct window *windows = windows_find(recording, &count);
 	struct selection selection = {
