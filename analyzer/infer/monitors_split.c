@@ -10,9 +10,10 @@
  * Where none obeys, or those who put take as well, the condition is in doubt. A wait counts if
  * the section had what it waited for after it: those before it ended in vain. It ties the section's
  * place to that of the signal that ended it. Places that are tied, directly or by way of
- * others, are one group. Each group becomes a condition of its own. A place at which threads wait,
- * and signal to their own sort, is a meeting or a turn: its condition stays whole. So does one with
- * a wait or a signal that belongs to no group.
+ * others, are one group. Each group becomes a condition of its own. So do the signals of threads
+ * that take, if they let nobody go on. A place at which threads wait, and signal to their own
+ * sort, is a meeting or a turn: its condition stays whole. So does one with a wait or a signal that
+ * belongs to no group.
  *
  * One thread.
  */
@@ -28,6 +29,7 @@ enum { PLACES_MAX = 32 };
 struct place {
 	uint64_t site;
 	bool signals; /* else it waits */
+	bool is_idle; /* its signals let nobody go on */
 	uint32_t group;
 };
 
@@ -78,7 +80,7 @@ static size_t place_add(struct split *split, uint64_t site, bool signals)
 	if (i < PLACES_MAX || !site || split->place_count == PLACES_MAX)
 		return i;
 	split->places[split->place_count] =
-		(struct place){ site, signals, (uint32_t)split->place_count };
+		(struct place){ site, signals, false, (uint32_t)split->place_count };
 	return split->place_count++;
 }
 
@@ -128,6 +130,46 @@ static void groups_find(struct split *split)
 					    split->places[to].group);
 }
 
+static bool lets_anybody_go(const struct split *split, size_t place)
+{
+	for (size_t i = 0; i < split->place_count; i++)
+		if (is_tied(split, i, place))
+			return true;
+	return false;
+}
+
+/* A signal that was given seldom, as when a queue is closed, is for those that it let go most. */
+static void seldom_join(struct split *split)
+{
+	for (size_t to = 0; to < split->place_count; to++) {
+		size_t most = 0;
+
+		if (!split->places[to].signals || lets_anybody_go(split, to) ||
+		    place_find(split, split->places[to].site, false) < PLACES_MAX)
+			continue;
+		for (size_t from = 1; from < split->place_count; from++)
+			if (split->ties[from][to] > split->ties[most][to])
+				most = from;
+		groups_join(split, split->places[most].group, split->places[to].group);
+	}
+}
+
+/* Threads that take something tell others that there is room, and none of them needs any. */
+static bool idle_find(struct split *split)
+{
+	for (size_t i = 0; i < split->link_count; i++) {
+		uint64_t site = signalling_site(split, split->links[i]);
+		bool takes = site && place_find(split, site, false) < PLACES_MAX;
+		size_t at = takes ? place_add(split, site, true) : PLACES_MAX;
+
+		if (takes && at == PLACES_MAX)
+			return false;
+		if (takes)
+			split->places[at].is_idle = !lets_anybody_go(split, at);
+	}
+	return true;
+}
+
 static bool is_whole(const struct split *split)
 {
 	for (size_t i = 1; i < split->place_count; i++)
@@ -141,7 +183,7 @@ static bool are_apart(const struct split *split)
 {
 	for (size_t i = 0; i < split->place_count; i++) {
 		const struct place *place = &split->places[i];
-		bool has_other = false;
+		bool has_other = place->is_idle;
 
 		for (size_t k = 0; k < split->place_count; k++) {
 			const struct place *other = &split->places[k];
@@ -231,7 +273,8 @@ static bool condition_split(struct split *split, uint32_t condition)
 	if (!ties_count(split))
 		return false;
 	groups_find(split);
-	if (is_whole(split) || !are_apart(split) || !all_belong(split))
+	seldom_join(split);
+	if (!idle_find(split) || is_whole(split) || !are_apart(split) || !all_belong(split))
 		return false;
 	for (uint32_t group = 0; group < split->place_count; group++)
 		if (split->places[group].group == group && split->places[0].group != group)

@@ -140,8 +140,57 @@ START_TEST(the_last_signal_is_for_who_comes_afterwards)
 }
 END_TEST
 
+static void signals_all(struct sketch *sketch, uint32_t thread, double at_ms)
+{
+	sketch->rec.links[sketch_link(sketch, thread, LINK_WAKE, "C", at_ms, 1, NO_INDEX)].all =
+		true;
+}
+
+/* A thread that puts (site 1) tells two that take (site 2) in turns. Each of these tells all that
+ * there is room, which only lets the other one look again. In the end site 3 tells all. */
+START_TEST(room_that_nobody_needs_is_nothing)
+{
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
+	double waits_ms[] = { 0, 0, 0.1, 0.3 }; /* by thread */
+
+	sketch_begin(sketch);
+	for (int i = 0; i < 4; i++)
+		sketch_thread(sketch, "user", 0, END_MS);
+	for (uint32_t i = 2; i < 4; i++)
+		sketch_hold(sketch, i, "M", 2, waits_ms[i] - 0.1, waits_ms[i]);
+	for (int i = 0; i <= 2 * ROUNDS; i++) {
+		double at_ms = 10 * i + 1;
+		bool is_end = i == 2 * ROUNDS;
+		uint32_t takes = 2 + (uint32_t)i % 2, looks = 5 - takes;
+
+		sketch_hold(sketch, !is_end, "M", is_end ? 3 : 1, at_ms, at_ms + 0.2);
+		signals_all(sketch, !is_end, at_ms + 0.1);
+		sketch_wait(sketch, takes, REASON_COND, "C", waits_ms[takes], at_ms + 0.3,
+			    NO_INDEX);
+		sketch_hold(sketch, takes, "M", 2, at_ms + 0.3, at_ms + 0.5);
+		sketch_wait(sketch, looks, REASON_COND, "C", waits_ms[looks], at_ms + 0.6,
+			    NO_INDEX);
+		sketch_hold(sketch, looks, "M", 2, at_ms + 0.6, at_ms + 0.7);
+		if (is_end)
+			break;
+		signals_all(sketch, takes, at_ms + 0.4);
+		sketch_hold(sketch, takes, "M", 2, at_ms + 4, at_ms + 4.1);
+		waits_ms[takes] = at_ms + 4.1;
+		waits_ms[looks] = at_ms + 0.7;
+	}
+	monitored_build(&monitored);
+	const struct condition *condition =
+		&monitored.monitors.conditions[monitored.monitors.condition_of_wait[0]];
+	ck_assert_int_ne(condition->model, PUT_NONE);
+	ck_assert(condition->is_pool && !condition->is_fed_back);
+	monitored_free(&monitored);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(room_that_nobody_needs_is_nothing);
 	TEST(each_side_waits_for_the_other);
 	TEST(threads_that_meet_are_not_told_apart);
 	TEST(a_lock_is_one_thing);
