@@ -55,6 +55,8 @@ struct habits {
 	uint32_t own_writes;
 	uint32_t prompt_count; /* answers before the next event of the turn */
 	uint32_t put_off_count;
+	uint32_t room_count; /* polls behind which it writes first; and of these that took longer */
+	uint32_t room_late_count;
 	bool puts_off;
 	bool has_bell;
 	bool has_groups; /* turns of several events, which show what is done once a turn: */

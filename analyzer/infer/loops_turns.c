@@ -122,18 +122,51 @@ static bool is_connected(const struct finding *finding, size_t from)
 	return false;
 }
 
+static uint64_t length_of(const struct finding *finding, size_t from)
+{
+	const struct rec_op *poll = &finding->rec->ops[finding->events[from].op];
+
+	return poll->end_ns - poll->start_ns;
+}
+
+/* The poll at `from` found room to write, as `first` shows. It returns at once where there is room.
+ * Where it nearly always does, one that took longer has waited for a CPU. */
+static bool found_room(const struct finding *finding, size_t from, size_t first)
+{
+	const struct habits *habits = &finding->habits[thread_of(finding, from)];
+	double late = habits->room_late_count;
+
+	return length_of(finding, from) <= assume.copy ||
+	       (!is_read(finding, &finding->events[first]) &&
+		length_of(finding, from) <= assume.tick &&
+		late <= assume.room_late * habits->room_count);
+}
+
 /* A poll is part of the visit after it, if it is known what ended it. That may be data, a timer,
  * room to write, or a connection that has come about. */
 static bool poll_is_known(const struct finding *finding, size_t from, size_t to, uint64_t data_ns)
 {
 	size_t first = first_transfer(finding, from, to);
-	const struct rec_op *poll = &finding->rec->ops[finding->events[from].op];
 
 	if (first == to || finding->events[from].is_held ||
 	    loops_source_of(finding, &finding->events[first]) == NO_INDEX)
 		return false;
 	return data_ns != UINT64_MAX || finding->events[first].timer_ns ||
-	       poll->end_ns - poll->start_ns <= assume.copy || is_connected(finding, from);
+	       found_room(finding, from, first) || is_connected(finding, from);
+}
+
+/* Notes how long polls take behind which the loop writes first. */
+static void turn_note_room(struct finding *finding, size_t from, size_t to)
+{
+	size_t first = first_transfer(finding, from, to);
+	struct habits *habits = &finding->habits[thread_of(finding, from)];
+
+	if (first == to || is_read(finding, &finding->events[first]) ||
+	    finding->events[first].timer_ns || is_connected(finding, from) ||
+	    loops_source_of(finding, &finding->events[first]) == NO_INDEX)
+		return;
+	habits->room_count++;
+	habits->room_late_count += length_of(finding, from) > assume.copy;
 }
 
 /* The visits of a turn that come first, and the last of them; up to the first one put off. */
@@ -255,6 +288,7 @@ static void turn_check_work(struct finding *finding, size_t from, size_t to)
 void loops_habits_find(struct finding *finding)
 {
 	loops_turns_do(finding, turn_note_habit);
+	loops_turns_do(finding, turn_note_room);
 	habits_decide(finding);
 	loops_turns_do(finding, turn_note_sites);
 	loops_turns_do(finding, turn_check_work);

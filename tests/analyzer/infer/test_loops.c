@@ -92,6 +92,12 @@ static const struct {
 	{ "p1 rA wA P1 p1 rB wB p1 rA wA", "eA b eB eA b" },
 	/* 30: it read from outside */
 	{ "q p1 rA wA P1 u p1 rB wB p1 rA wA", "eA b eB eA b" },
+	/* 31: asks where there is room, and waits for a CPU once */
+	{ "p1 rA p1 wA p1 rB p1 wB p1 rA p1 wA p1 rB p1 wB p1 rA p1 wA p1 rB p1 wB p1 rA p1 wA "
+	  "p1 rB p1 wB p1 rA p1 wA p1 rB p1 wB p1 rA P1 wA p1 rB p1 wB",
+	  "eA eA eB eB eA eA eB eB eA eA eB eB eA eA eB eB eA eA eB eB eA eA eB eB b" },
+	/* 32: it often takes as long, until something is there that nobody knows */
+	{ "p1 rA p1 wA p1 rB P1 wB p1 rA p1 wA p1 rB P1 wB", "eA eA eB b eB eA eA eB b eB b" },
 };
 
 struct playing {
