@@ -3,7 +3,8 @@
  * Connections whose other end is missing; clients_parts.h has the contract.
  *
  * Method. A connection is a client's if it was accepted, and no recorded call writes what is read
- * from it. Of a connection of the unix kind the other end is made up with its name.
+ * from it. Of a connection of the unix kind the other end is made up with its name. Where recorded
+ * programs ask for most connections of a path, they have the others, too: those were there before.
  *
  * A socket for datagrams has clients if the first one came in, and it answers. Each address that it
  * gets some from is a client's, so all of them must be known. No recorded call sends to it.
@@ -18,6 +19,8 @@
 #include "base/memory.h"
 #include "flows_names.h"
 #include "format.h"
+#include "recording/addresses.h"
+#include "recording/hosts.h"
 
 static int compare_names(const void *left, const void *right)
 {
@@ -88,29 +91,79 @@ static uint64_t *written_find(const struct flow_names *names, const bool *is_use
 	return written;
 }
 
+/* How many accepted connections of a path have a recorded program at the other end, less those that
+ * have not. */
+struct paths {
+	struct addresses names;
+	int64_t *known;
+	size_t room;
+};
+
+static uint64_t hash_of_path(const char *ident)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (const char *end = strrchr(ident, '#'); ident < end; ident++)
+		hash = (hash ^ (unsigned char)*ident) * 0x100000001b3u;
+	return hash;
+}
+
+static int64_t *path_of(struct paths *paths, const struct recording *rec, uint32_t ident)
+{
+	size_t before = paths->names.count;
+	uint32_t path = addresses_add(&paths->names, hosts_scope_of(rec, ident),
+				      hash_of_path(rec->strings[ident]));
+
+	paths->known =
+		memory_grow(paths->known, &paths->room, paths->names.count, sizeof(*paths->known));
+	if (paths->names.count > before)
+		paths->known[path] = 0;
+	return &paths->known[path];
+}
+
+static void paths_find(struct paths *paths, const struct recording *rec, const bool *is_accepted,
+		       const bool *is_written)
+{
+	*paths = (struct paths){ .room = 0 };
+	for (uint32_t i = 1; i < rec->string_count; i++)
+		if (is_accepted[i] && clients_is_unix(rec->strings[i]))
+			*path_of(paths, rec, i) += is_written[i] ? 1 : -1;
+}
+
 static void streams_find(struct client_ends *ends, const struct flow_names *names)
 {
 	const struct recording *rec = ends->rec;
 	bool *is_used = memory_new(rec->string_count, sizeof(*is_used));
 	bool *is_accepted = accepted_find(rec, is_used);
+	bool *is_written = memory_new(rec->string_count, sizeof(*is_written));
 	size_t written_count;
 	uint64_t *written = written_find(names, is_used, &written_count);
+	struct paths paths;
 
 	for (uint32_t i = 1; i < rec->string_count; i++) {
 		uint64_t name = is_accepted[i] ? flow_names_stream(names, i, false) : 0;
-		bool is_written =
-			name && bsearch(&name, written, written_count, sizeof(name), compare_names);
+
+		is_written[i] = name && written_count &&
+				bsearch(&name, written, written_count, sizeof(name), compare_names);
+	}
+	paths_find(&paths, rec, is_accepted, is_written);
+	for (uint32_t i = 1; i < rec->string_count; i++) {
+		if (!is_accepted[i] || is_written[i])
+			continue;
 		bool is_tcp = strncmp(rec->strings[i], "tcp ", 4) == 0;
 
-		if (!is_accepted[i] || is_written ||
-		    !((is_tcp && name) || clients_is_unix(rec->strings[i])))
+		if (is_tcp ? !flow_names_stream(names, i, false)
+			   : !clients_is_unix(rec->strings[i]) || *path_of(&paths, rec, i) > 0)
 			continue;
 		ends->of_stream[i] = (uint32_t)ends->count;
 		end_add(ends, i, 0);
 	}
+	addresses_free(&paths.names);
+	free(paths.known);
 	free(written);
 	free(is_used);
 	free(is_accepted);
+	free(is_written);
 }
 
 /* --- datagrams --- */
