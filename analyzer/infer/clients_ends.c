@@ -4,7 +4,8 @@
  *
  * Method. A connection is a client's if it was accepted, and no recorded call writes what is read
  * from it. Of a connection of the unix kind the other end is made up with its name. Where recorded
- * programs ask for most connections of a path, they have the others, too: those were there before.
+ * programs ask for most connections to an address, they have the others, too. Those were there
+ * before.
  *
  * A socket for datagrams has clients if the first one came in, and it answers. Each address that it
  * gets some from is a client's, so all of them must be known. No recorded call sends to it.
@@ -91,43 +92,46 @@ static uint64_t *written_find(const struct flow_names *names, const bool *is_use
 	return written;
 }
 
-/* How many accepted connections of a path have a recorded program at the other end, less those that
- * have not. */
-struct paths {
+/* How many accepted connections to an address have a recorded program at the other end, less those
+ * that have not. */
+struct listeners {
 	struct addresses names;
 	int64_t *known;
 	size_t room;
 };
 
-static uint64_t hash_of_path(const char *ident)
+/* "unix PATH#INODE", "tcp ADDRESS>PEER": up to the mark. */
+static uint64_t hash_of_address(const char *ident)
 {
+	const char *end = strrchr(ident, clients_is_unix(ident) ? '#' : '>');
 	uint64_t hash = 0xcbf29ce484222325u;
 
-	for (const char *end = strrchr(ident, '#'); ident < end; ident++)
+	for (; end && ident < end; ident++)
 		hash = (hash ^ (unsigned char)*ident) * 0x100000001b3u;
 	return hash;
 }
 
-static int64_t *path_of(struct paths *paths, const struct recording *rec, uint32_t ident)
+static int64_t *listener_of(struct listeners *listeners, const struct recording *rec,
+			    uint32_t ident)
 {
-	size_t before = paths->names.count;
-	uint32_t path = addresses_add(&paths->names, hosts_scope_of(rec, ident),
-				      hash_of_path(rec->strings[ident]));
+	size_t before = listeners->names.count;
+	uint32_t index = addresses_add(&listeners->names, hosts_scope_of(rec, ident),
+				       hash_of_address(rec->strings[ident]));
 
-	paths->known =
-		memory_grow(paths->known, &paths->room, paths->names.count, sizeof(*paths->known));
-	if (paths->names.count > before)
-		paths->known[path] = 0;
-	return &paths->known[path];
+	listeners->known = memory_grow(listeners->known, &listeners->room, listeners->names.count,
+				       sizeof(*listeners->known));
+	if (listeners->names.count > before)
+		listeners->known[index] = 0;
+	return &listeners->known[index];
 }
 
-static void paths_find(struct paths *paths, const struct recording *rec, const bool *is_accepted,
-		       const bool *is_written)
+static void listeners_find(struct listeners *listeners, const struct recording *rec,
+			   const bool *is_accepted, const bool *is_written)
 {
-	*paths = (struct paths){ .room = 0 };
+	*listeners = (struct listeners){ .room = 0 };
 	for (uint32_t i = 1; i < rec->string_count; i++)
-		if (is_accepted[i] && clients_is_unix(rec->strings[i]))
-			*path_of(paths, rec, i) += is_written[i] ? 1 : -1;
+		if (is_accepted[i])
+			*listener_of(listeners, rec, i) += is_written[i] ? 1 : -1;
 }
 
 static void streams_find(struct client_ends *ends, const struct flow_names *names)
@@ -138,7 +142,7 @@ static void streams_find(struct client_ends *ends, const struct flow_names *name
 	bool *is_written = memory_new(rec->string_count, sizeof(*is_written));
 	size_t written_count;
 	uint64_t *written = written_find(names, is_used, &written_count);
-	struct paths paths;
+	struct listeners listeners;
 
 	for (uint32_t i = 1; i < rec->string_count; i++) {
 		uint64_t name = is_accepted[i] ? flow_names_stream(names, i, false) : 0;
@@ -146,20 +150,21 @@ static void streams_find(struct client_ends *ends, const struct flow_names *name
 		is_written[i] = name && written_count &&
 				bsearch(&name, written, written_count, sizeof(name), compare_names);
 	}
-	paths_find(&paths, rec, is_accepted, is_written);
+	listeners_find(&listeners, rec, is_accepted, is_written);
 	for (uint32_t i = 1; i < rec->string_count; i++) {
 		if (!is_accepted[i] || is_written[i])
 			continue;
 		bool is_tcp = strncmp(rec->strings[i], "tcp ", 4) == 0;
 
-		if (is_tcp ? !flow_names_stream(names, i, false)
-			   : !clients_is_unix(rec->strings[i]) || *path_of(&paths, rec, i) > 0)
+		if ((is_tcp ? !flow_names_stream(names, i, false)
+			    : !clients_is_unix(rec->strings[i])) ||
+		    *listener_of(&listeners, rec, i) > 0)
 			continue;
 		ends->of_stream[i] = (uint32_t)ends->count;
 		end_add(ends, i, 0);
 	}
-	addresses_free(&paths.names);
-	free(paths.known);
+	addresses_free(&listeners.names);
+	free(listeners.known);
 	free(written);
 	free(is_used);
 	free(is_accepted);

@@ -127,7 +127,7 @@ START_TEST(their_datagrams_arrive)
 }
 END_TEST
 
-/* Requests by a path, so many of them from a recorded thread; of the others it is not known. */
+/* Requests to an address, so many of them from a recorded thread; of the others it is not known. */
 static const struct {
 	int recorded;
 	int others;
@@ -140,21 +140,25 @@ static const struct {
 
 START_TEST(connections_of_recorded_programs_are_theirs)
 {
-	static char names[16][24];
+	static char names[16][32];
 	struct rec_peer peers[4];
 	struct sketch sketch;
 	struct clients clients;
-	int recorded = askers[_i].recorded, all = recorded + askers[_i].others;
+	int recorded = askers[_i / 2].recorded, all = recorded + askers[_i / 2].others;
+	bool is_unix = _i % 2;
 
 	sketch_begin(&sketch);
 	sketch_thread(&sketch, "serve", 0, 100);
 	sketch_thread(&sketch, "asks", 0, 100);
 	for (int i = 0; i < all; i++) {
-		snprintf(names[i], sizeof(names[i]), "unix /run/x#%d", 10 + i);
+		snprintf(names[i], sizeof(names[i]),
+			 is_unix ? "unix /run/x#%d" : "tcp 1.1.1.1:5>1.1.1.1:%d", 10 + i);
 		served_request(&sketch, 0, names[i], 10 * i, 10 * i + 2, 1);
 		if (i >= recorded)
 			continue;
-		snprintf(names[8 + i], sizeof(names[0]), "unix /run/x#%d", 20 + i);
+		snprintf(names[8 + i], sizeof(names[0]),
+			 is_unix ? "unix /run/x#%d" : "tcp 1.1.1.1:%d>1.1.1.1:5",
+			 is_unix ? 20 + i : 10 + i);
 		sketch_io(&sketch, 1, "write", names[8 + i], 10, 10 * i + 1, 10 * i + 2);
 		sketch_io(&sketch, 1, "read", names[8 + i], 20, 10 * i + 2, 10 * i + 4);
 		peers[i] = (struct rec_peer){ 10 + (uint64_t)i, 20 + (uint64_t)i, 0 };
@@ -163,7 +167,7 @@ START_TEST(connections_of_recorded_programs_are_theirs)
 	sketch.rec.peer_count = (size_t)recorded;
 	sketch_end(&sketch);
 	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
-	ck_assert_uint_eq(clients.count, askers[_i].clients);
+	ck_assert_uint_eq(clients.count, askers[_i / 2].clients);
 	sketch.rec.peers = NULL;
 	sketch.rec.peer_count = 0;
 	clients_free(&clients);
@@ -173,7 +177,8 @@ END_TEST
 
 SUITE()
 {
-	LOOP(connections_of_recorded_programs_are_theirs, 0, sizeof(askers) / sizeof(askers[0]));
+	LOOP(connections_of_recorded_programs_are_theirs, 0,
+	     2 * sizeof(askers) / sizeof(askers[0]));
 	LOOP(senders_of_datagrams_are_clients, 0, sizeof(rows) / sizeof(rows[0]));
 	TEST(their_datagrams_arrive);
 }
