@@ -57,11 +57,12 @@ void simulate_halt(struct simulation *sim, uint32_t link, uint32_t actor)
 {
 	const struct halts *halts = &sim->script->halts;
 	const struct halt *halt = halt_of(sim, link);
-	uint32_t index = (uint32_t)(halt - halts->halts);
 
 	assert(halt);
 	if (sim->was_given[link])
 		return;
+	uint32_t index = (uint32_t)(halt - halts->halts);
+
 	sim->gates[index].closed_ns = sim->players[actor].now_ns;
 	for (uint32_t i = 0; i < halt->count; i++) {
 		struct player *player = &sim->players[halts->halted[halt->first + i].thread];
