@@ -3,7 +3,8 @@
  * Finds the classes that vary enough to be answered for; sensitivity_look.h has the contract.
  *
  * Threads of one class are one part if their usual ops are about as long. One with few ops counts
- * as all do.
+ * as all do. Sleeps for which a program asks by several lengths are parts, too. How many of each
+ * are in a stretch is a matter of its borders.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,6 +18,15 @@
 static const double WORTH_LOOKING = 0.01; /* self time, of the makespan */
 static const double OTHER_LENGTH = 1.25;  /* times as long: that is something else */
 
+enum { ASKED_MAX = 4 }; /* lengths that sleeps of one class are asked for */
+
+/* By length, up to these. */
+struct asked {
+	const struct recording *recording;
+	uint64_t most_ns[ASKED_MAX];
+	size_t count;
+};
+
 /* Ops of a class by one thread, or several. */
 struct group {
 	uint32_t first, end; /* in the list of all */
@@ -27,7 +37,7 @@ struct looking {
 	struct looked *looked;
 	uint64_t *room; /* for a number of each op, and */
 	uint32_t *op_room;
-	struct group *groups; /* one of each thread */
+	struct group *groups; /* one of each thread and length asked for */
 };
 
 static bool is_work(const struct sensitivity_of *of, uint32_t op)
@@ -80,10 +90,54 @@ static double coverage_ns(const struct looking *looking, uint32_t class)
 	return (double)(percentile_select(looking->room, count, count - 1 - count / 10) - early_ns);
 }
 
+static int compare_numbers(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+	return (*a > *b) - (*a < *b);
+}
+
+/* Lengths that are far apart, each of which was asked for often. All are one if there are more, or
+ * some that were not. */
+static void asked_find(struct asked *asked, const struct looking *looking, uint32_t class)
+{
+	const struct looked *looked = looking->looked;
+	const struct recording *recording = looked->of->recording;
+	uint32_t first = looked->first[class], count = looked->first[class + 1] - first, from = 0;
+	*asked = (struct asked){ .recording = recording, .most_ns = { UINT64_MAX }, .count = 1 };
+	if (looked->of->classes->classes[class].kind != KIND_SLEEP)
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		looking->room[i] = recording->extras[looked->by_class[first + i]].amount;
+	qsort(looking->room, count, sizeof(*looking->room), compare_numbers);
+	size_t found = 0;
+	for (uint32_t i = 1; i <= count; i++) {
+		if (i < count &&
+		    (double)looking->room[i] <= OTHER_LENGTH * (double)looking->room[i - 1])
+			continue;
+		if (found == ASKED_MAX || i - from < STRETCHES_LEAST)
+			return;
+		asked->most_ns[found++] = i < count ? looking->room[i - 1] : UINT64_MAX;
+		from = i;
+	}
+	asked->count = found;
+}
+
+static size_t asked_of(const struct asked *asked, uint32_t op)
+{
+	size_t at = 0;
+	while (at + 1 < asked->count && asked->recording->extras[op].amount > asked->most_ns[at])
+		at++;
+	return at;
+}
+
 static int compare_threads(const void *left, const void *right, void *context)
 {
-	const struct rec_op *ops = context;
+	const struct asked *asked = context;
 	const uint32_t *a = left, *b = right;
+	const struct rec_op *ops = asked->recording->ops;
+	size_t one = asked_of(asked, *a), other = asked_of(asked, *b);
+	if (one != other)
+		return one < other ? -1 : 1;
 	return (ops[*a].thread > ops[*b].thread) - (ops[*a].thread < ops[*b].thread);
 }
 
@@ -112,17 +166,14 @@ static struct candidate part_of(const struct looking *looking, uint32_t class, u
 	return part;
 }
 
-/* By the usual length of an op, which threads with few ops have from all. The list of ops is put in
- * that order. Returns the number of groups. */
-static size_t group_threads(const struct looking *looking, uint32_t class, uint64_t median_ns)
+/* Of each thread those up to `end` in the list, which were asked for alike. */
+static size_t groups_add(const struct looking *looking, uint32_t class, uint32_t first,
+			 uint32_t end, size_t count)
 {
 	const struct looked *looked = looking->looked;
 	const struct rec_op *ops = looked->of->recording->ops;
-	uint32_t first = looked->first[class], end = looked->first[class + 1], to = first;
-	uint32_t *list = looked->by_class;
-	size_t count = 0;
-	qsort_r(list + first, end - first, sizeof(*list), compare_threads,
-		looked->of->recording->ops);
+	const uint32_t *list = looked->by_class;
+	uint64_t median_ns = part_of(looking, class, first, end).median_ns;
 	for (uint32_t i = first, next; i < end; i = next) {
 		for (next = i + 1; next < end && ops[list[next]].thread == ops[list[i]].thread;)
 			next++;
@@ -130,6 +181,26 @@ static size_t group_threads(const struct looking *looking, uint32_t class, uint6
 		looking->groups[count++] = (struct group){
 			i, next, is_enough ? part_of(looking, class, i, next).median_ns : median_ns
 		};
+	}
+	return count;
+}
+
+/* By the usual length of an op, which threads with few ops have from all. The list of ops is put in
+ * that order. Returns the number of groups. */
+static size_t group_threads(const struct looking *looking, uint32_t class)
+{
+	const struct looked *looked = looking->looked;
+	uint32_t first = looked->first[class], end = looked->first[class + 1], to = first;
+	uint32_t *list = looked->by_class;
+	size_t count = 0;
+	struct asked asked;
+	asked_find(&asked, looking, class);
+	qsort_r(list + first, end - first, sizeof(*list), compare_threads, &asked);
+	for (uint32_t i = first, next; i < end; i = next) {
+		for (next = i + 1;
+		     next < end && asked_of(&asked, list[next]) == asked_of(&asked, list[i]);)
+			next++;
+		count = groups_add(looking, class, i, next, count);
 	}
 	memcpy(looking->op_room, list + first, (end - first) * sizeof(*list));
 	qsort(looking->groups, count, sizeof(*looking->groups), compare_groups);
@@ -153,9 +224,7 @@ static size_t parts_find(const struct looking *looking, uint32_t class, struct c
 			 size_t most)
 {
 	const struct looked *looked = looking->looked;
-	struct candidate whole =
-		part_of(looking, class, looked->first[class], looked->first[class + 1]);
-	size_t groups = group_threads(looking, class, whole.median_ns), count = 0;
+	size_t groups = group_threads(looking, class), count = 0;
 	double least_ns = WORTH_LOOKING * (double)looked->of->makespan_ns;
 	for (size_t g = 0, next; g < groups; g = next) {
 		for (next = g + 1; next < groups &&
@@ -196,7 +265,8 @@ void sensitivity_look(struct looked *looked, const struct sensitivity_of *of)
 		.looked = looked,
 		.room = memory_new(of->recording->op_count, sizeof(*looking.room)),
 		.op_room = memory_new(of->recording->op_count, sizeof(*looking.op_room)),
-		.groups = memory_new(of->recording->thread_count + 1, sizeof(*looking.groups)),
+		.groups = memory_new(ASKED_MAX * (of->recording->thread_count + 1),
+				     sizeof(*looking.groups)),
 	};
 	*looked = (struct looked){ .of = of };
 	sort_by_class(looked);

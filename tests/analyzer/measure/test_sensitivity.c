@@ -202,8 +202,53 @@ START_TEST(too_little_is_no_recording_to_tell_by)
 }
 END_TEST
 
+static void nap(struct sketch *sketch, uint32_t thread, double asked_ms, double from_ms,
+		double to_ms)
+{
+	uint32_t op = sketch_op(sketch, KIND_SLEEP, "nap", thread, from_ms, to_ms);
+	sketch->rec.extras[op].amount = (uint64_t)(asked_ms * 1e6);
+}
+
+/* Two threads sleep for 4 ms in turns, and for 2 ms each beside the other's turn. How many of the
+ * short sleeps are in a stretch is chance. */
+START_TEST(sleeps_of_other_lengths_are_told_apart)
+{
+	struct found found;
+	struct sketch *sketch = &found.sketch;
+	uint64_t state = 11;
+	double at_ms = 1;
+	bool is_left_out[SKETCH_MAX] = { false };
+	uint64_t self_ns[SKETCH_MAX];
+	sketch_begin(sketch);
+	sketch_thread(sketch, "one", 0, 100000);
+	sketch_thread(sketch, "other", 0, 100000);
+	found.sync_ms = 0;
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		double long_ms = 4 + 0.05 * part(&state), end_ms = at_ms + long_ms;
+		double short_ms = end_ms + 0.6 * part(&state) - 0.3;
+		nap(sketch, i % 2, 4, at_ms, end_ms);
+		nap(sketch, 1 - i % 2, 2, short_ms - 2.01, short_ms);
+		sketch_io(sketch, i % 2, "write", "file", 1, end_ms, end_ms + 0.01);
+		at_ms = end_ms + 0.01;
+		found.sync_ms += long_ms;
+	}
+	for (size_t i = 0; i < sketch->rec.op_count; i++)
+		self_ns[i] = sketch->rec.ops[i].end_ns - sketch->rec.ops[i].start_ns;
+	sketch_end(sketch);
+	const struct sensitivity_of of = { &sketch->rec, &sketch->classes, self_ns, is_left_out,
+					   (uint64_t)(at_ms * 1e6) };
+	sensitivity_build(&found.sensitivity, &of);
+	const struct sensitivity_row *row = row_of(&found, "nap");
+	ck_assert_msg(
+		!row || fabs(row->saved_ns / 1e6 - found.sync_ms) < 3.5 * row->error_ns / 1e6 + 3,
+		"%g +- %g ms, not %g", row->saved_ns / 1e6, row->error_ns / 1e6, found.sync_ms);
+	found_free(&found);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(sleeps_of_other_lengths_are_told_apart);
 	TEST(a_class_that_all_waits_for_is_worth_its_time);
 	TEST(a_class_that_goes_with_another_is_told_from_it);
 	TEST(two_that_always_go_together_are_not_known);
