@@ -180,14 +180,14 @@ static void sources_add(struct sources *sources, const struct script *script,
 }
 
 static bool sum_up(struct astray *astray, const struct script *script, const struct point *points,
-		   size_t count, double sign)
+		   size_t count, double error_ns)
 {
 	struct sources sources = { .count = 0 };
-	double most_ns = 0;
+	double most_ns = 0, sign = error_ns > 0 ? 1 : -1;
 	*astray = (struct astray){ .ns = 0 };
 	for (size_t i = 0; i < count; i++) {
 		double off_ns = sign * points[i].off_ns;
-		if (off_ns <= most_ns)
+		if (off_ns <= most_ns || off_ns > 2 * fabs(error_ns))
 			continue;
 		sources_add(&sources, script, &points[i], sign * (off_ns - most_ns));
 		most_ns = off_ns;
@@ -200,7 +200,7 @@ static bool sum_up(struct astray *astray, const struct script *script, const str
 }
 
 bool astray_find(struct astray *astray, const struct script *script,
-		 const struct replayer *replayer, bool is_late)
+		 const struct replayer *replayer, double error_ns)
 {
 	if (script->step_count > STEPS_MAX || !script->origin_count)
 		return false;
@@ -212,7 +212,7 @@ bool astray_find(struct astray *astray, const struct script *script,
 	replayer_try(replayer, &trial);
 	size_t count;
 	struct point *points = points_list(script, &times, &count);
-	bool is_found = sum_up(astray, script, points, count, is_late ? 1 : -1);
+	bool is_found = sum_up(astray, script, points, count, error_ns);
 	free(points);
 	free(times.arrived_ns);
 	free(times.passed_ns);

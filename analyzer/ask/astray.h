@@ -18,9 +18,11 @@ struct astray {
 };
 
 /*
- * Of the script's replayer: makes a replay. `is_late`: the replay as a whole is. False: no error of
- * that sort came in where the recording has a time to compare with, or the script is too large.
+ * Of the script's replayer: makes a replay. `error_ns`: that of the replay as a whole; < 0: it is
+ * too early. False: no error of that sort came in where the recording has a time to compare with,
+ * or the script is too large. An actor that is further off than twice that has errors that did not
+ * come to the end, and is left out.
  */
-bool astray_find(struct astray *, const struct script *, const struct replayer *, bool is_late);
+bool astray_find(struct astray *, const struct script *, const struct replayer *, double error_ns);
 
 #endif

@@ -197,13 +197,13 @@ struct thread_drift checks_thread_drift(const struct analysis *analysis)
 	return drift;
 }
 
-/* Whether the replay is late, as far as the check goes by that; the threads' errors else. */
-static bool is_late(const struct analysis *analysis)
+/* How late the replay is, as far as the check goes by that; its worst thread else. < 0: early. */
+static double error_ns(const struct analysis *analysis)
 {
 	double drift = facts_drift_percent(analysis);
 	return fabs(drift) > verdict_failed_above(CHECK_DRIFT)
-		       ? drift > 0
-		       : checks_thread_drift(analysis).worst_ns > 0;
+		       ? drift / 100 * facts_recorded_ns(analysis)
+		       : checks_thread_drift(analysis).worst_ns;
 }
 
 static void add_place(struct check *check, const struct place *place, const char *text)
@@ -224,7 +224,7 @@ void checks_name_astray(struct checks *checks, const struct analysis *analysis,
 		has_failed |= checks->rows[ids[i]].state != CHECK_UNKNOWN &&
 			      checks->rows[ids[i]].value > verdict_failed_above(ids[i]);
 	if (!has_failed || !analysis->has_script || analysis->whatif.baseline.ran_away ||
-	    !astray_find(&astray, &analysis->script, replayer, is_late(analysis)))
+	    !astray_find(&astray, &analysis->script, replayer, error_ns(analysis)))
 		return;
 	struct place place = place_of(analysis, astray.place);
 	double percent = checks_percent(astray.ns, facts_recorded_ns(analysis));
