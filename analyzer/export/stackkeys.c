@@ -9,23 +9,21 @@
 #include "stackkeys.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "format.h"
 
-static const uint64_t fnv_start = 0xcbf29ce484222325u, fnv_prime = 0x100000001b3u;
-
 static uint64_t hash_path(uint64_t hash, const char *path)
 {
-	for (; *path; path++)
-		hash = (hash ^ (unsigned char)*path) * fnv_prime;
-	return hash * fnv_prime; /* the zero byte */
+	return hash_bytes(hash, path, strlen(path) + 1);
 }
 
 static uint64_t hash_number(uint64_t hash, uint64_t number)
 {
 	for (int shift = 0; shift < 64; shift += 8)
-		hash = (hash ^ (number >> shift & 0xff)) * fnv_prime;
+		hash = (hash ^ (number >> shift & 0xff)) * HASH_PRIME;
 	return hash;
 }
 
@@ -46,7 +44,7 @@ static uint64_t hash_frame(uint64_t hash, const struct recording *recording, str
 uint64_t stack_key(const struct recording *recording, uint32_t stack)
 {
 	const struct rec_stack *frames = &recording->stacks[stack];
-	uint64_t hash = fnv_start;
+	uint64_t hash = HASH_START;
 
 	for (uint32_t i = 0; i < frames->frame_count; i++)
 		hash = hash_frame(hash, recording, recording->frames[frames->first_frame + i]);
@@ -62,17 +60,17 @@ static int compare_keys(const void *left, const void *right)
 
 uint64_t stack_key_of_frame(const struct recording *recording, struct rec_frame frame)
 {
-	uint64_t hash = hash_frame(fnv_start, recording, frame);
+	uint64_t hash = hash_frame(HASH_START, recording, frame);
 
 	return hash ? hash : 1;
 }
 
 uint64_t stack_key_of_name(const char *name)
 {
-	uint64_t hash = fnv_start;
+	uint64_t hash = HASH_START;
 
 	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * fnv_prime;
+		hash = (hash ^ (unsigned char)*name) * HASH_PRIME;
 	return hash ? hash : 1;
 }
 

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "flows_names.h"
 #include "format.h"
@@ -104,11 +105,8 @@ struct listeners {
 static uint64_t hash_of_address(const char *ident)
 {
 	const char *end = strrchr(ident, clients_is_unix(ident) ? '#' : '>');
-	uint64_t hash = 0xcbf29ce484222325u;
 
-	for (; end && ident < end; ident++)
-		hash = (hash ^ (unsigned char)*ident) * 0x100000001b3u;
-	return hash;
+	return hash_bytes(HASH_START, ident, end ? (size_t)(end - ident) : 0);
 }
 
 static int64_t *listener_of(struct listeners *listeners, const struct recording *rec,

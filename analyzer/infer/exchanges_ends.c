@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "flows_names.h"
 #include "format.h"
@@ -216,15 +217,6 @@ static void roles_of_peers(struct connection_ends *ends)
 	}
 }
 
-static uint64_t hash_of(const char *text, size_t bytes)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < bytes; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-	return hash;
-}
-
 /* "tcp LOCAL>REMOTE". False: it is none. */
 static bool places_of(const char *ident, uint64_t *local, uint64_t *remote)
 {
@@ -232,8 +224,8 @@ static bool places_of(const char *ident, uint64_t *local, uint64_t *remote)
 
 	if (!begins_with(ident, "tcp ") || !middle)
 		return false;
-	*local = hash_of(start, (size_t)(middle - start));
-	*remote = hash_of(middle + 1, strlen(middle + 1));
+	*local = hash_bytes(HASH_START, start, (size_t)(middle - start));
+	*remote = hash_bytes(HASH_START, middle + 1, strlen(middle + 1));
 	return true;
 }
 

@@ -15,6 +15,7 @@
  */
 #include "flows_names.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "format.h"
 #include "recording/hosts.h"
@@ -23,13 +24,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t hash_start = 0xcbf29ce484222325u;
-
 static uint64_t hash_part(uint64_t hash, const char *text, size_t bytes)
 {
-	for (size_t i = 0; i < bytes; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-	return (hash ^ '|') * 0x100000001b3u;
+	return hash_bytes(hash_bytes(hash, text, bytes), "|", 1);
 }
 
 /* The same thing elsewhere has another hash. */
@@ -135,7 +132,7 @@ static uint64_t unix_name(const struct flow_names *names, const char *ident, uin
 
 	if (!own || !peer)
 		return 0;
-	uint64_t hash = hash_part(hash_start, "unix", 4);
+	uint64_t hash = hash_part(HASH_START, "unix", 4);
 	hash = hash_part(hash, (const char *)&from, sizeof(from));
 	return hash_part(hash, (const char *)&to, sizeof(to));
 }
@@ -184,7 +181,7 @@ static bool is_any_host(struct address address)
 
 static uint64_t hash_address(const char *protocol, struct address address)
 {
-	return hash_part(hash_part(hash_start, protocol, strlen(protocol)), address.text,
+	return hash_part(hash_part(HASH_START, protocol, strlen(protocol)), address.text,
 			 address.bytes);
 }
 
@@ -297,7 +294,7 @@ static uint64_t dgram_name(const struct flow_names *names, const char *ident, ui
 	if (!is_nobody(to))
 		return scoped(hash_address(dgram, to), scope);
 	inode = is_write ? peer_of(names, inode) : inode;
-	return inode ? hash_part(hash_start, (const char *)&inode, sizeof(inode)) : 0;
+	return inode ? hash_part(HASH_START, (const char *)&inode, sizeof(inode)) : 0;
 }
 
 /* --- connections --- */
@@ -339,7 +336,7 @@ static uint64_t stream_name(const struct flow_names *names, const char *ident, u
 			    bool is_write)
 {
 	if (flow_is_pipe(ident))
-		return scoped(hash_part(hash_start, ident, strlen(ident)), scope);
+		return scoped(hash_part(HASH_START, ident, strlen(ident)), scope);
 	if (is_unix(ident))
 		return unix_name(names, ident, scope, is_write);
 	if (!begins_with(ident, "tcp ") || !strchr(ident, '>') || is_nobody(remote_of(ident)))
@@ -381,7 +378,7 @@ static uint64_t name_of(const struct flow_names *names, const char *ident, uint3
 	if (begins_with(ident, dgram) || begins_with(ident, dgram_pair))
 		return dgram_name(names, ident, scope, is_write, to);
 	if (is_queue(ident) || unit_of(ident) == FLOW_SIGNALS)
-		return scoped(hash_part(hash_start, ident, strlen(ident)), scope);
+		return scoped(hash_part(HASH_START, ident, strlen(ident)), scope);
 	return stream_name(names, ident, scope, is_write);
 }
 
