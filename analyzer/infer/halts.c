@@ -26,8 +26,9 @@
 /* A wait at a gate. */
 struct stay {
 	uint64_t address;
-	uint64_t open_ns; /* the signal that ended it */
-	uint32_t opener;  /* thread */
+	uint64_t open_ns;  /* the signal that ended it */
+	uint64_t begin_ns; /* of the first one of a signal, at a gate: of the halt */
+	uint32_t opener;   /* thread */
 	uint32_t link;
 	uint32_t wait;
 };
@@ -72,35 +73,20 @@ static void stays_find(struct search *search)
 		if (wait->reason != REASON_FUTEX || wait->thread == NO_INDEX)
 			continue;
 		addresses_add(&search->waited, wait->thread, wait->address);
-		if (wait->open || wait->timed_out || link == NO_INDEX ||
-		    search->meetings->of_wait[i] != NO_INDEX ||
-		    !search->monitors->signals[link].wakes_all ||
-		    rec->links[link].address != wait->address)
+		if (link == NO_INDEX || !search->monitors->signals[link].wakes_all ||
+		    search->meetings->of_wait[i] != NO_INDEX)
 			continue;
 		search->stays = memory_grow(search->stays, &capacity, search->stay_count + 1,
 					    sizeof(*search->stays));
 		search->stays[search->stay_count++] =
-			(struct stay){ wait->address, rec->links[link].at_ns,
-				       rec->links[link].thread, link, i };
+			(struct stay){ .address = wait->address,
+				       .open_ns = rec->links[link].at_ns,
+				       .opener = rec->links[link].thread,
+				       .link = link,
+				       .wait = i };
 	}
 	if (search->stay_count)
 		qsort(search->stays, search->stay_count, sizeof(*search->stays), compare_stays);
-}
-
-/* The first moment of the thread that is not before this time. */
-static size_t moment_at(const struct timeline *timeline, uint32_t thread, uint64_t at_ns)
-{
-	size_t low = timeline->first[thread], high = timeline->first[thread + 1];
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (timeline->moments[middle].at_ns < at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 /* A sleep that ends at this moment: how long it was; 0 = none ends. */
@@ -123,7 +109,7 @@ static const struct moment *wake_up_of(const struct search *search, const struct
 	uint64_t longest_ns = 0;
 	size_t first = search->timeline->first[stay->opener];
 
-	for (size_t i = moment_at(search->timeline, stay->opener, stay->open_ns); i-- > first;) {
+	for (size_t i = timeline_at(search->timeline, stay->opener, stay->open_ns); i-- > first;) {
 		uint64_t ns = slept_ns(search->rec, &moments[i]);
 
 		if (moment_type(&moments[i]) == MOMENT_LINK &&
@@ -179,8 +165,8 @@ static uint64_t length_of(const struct search *search, uint32_t thread)
 	return end > first ? timeline->moments[end - 1].at_ns - timeline->moments[first].at_ns : 0;
 }
 
-/* Whether all that waited at this gate of one thread were halted. */
-static bool is_gate(const struct search *search, const struct stay *stays, size_t count)
+/* Whether all that waited at this gate of one thread were halted, and since when. */
+static bool is_gate(const struct search *search, struct stay *stays, size_t count)
 {
 	uint64_t closed_ns = 0, length_ns = length_of(search, stays[0].opener);
 	size_t signals = 0;
@@ -193,6 +179,7 @@ static bool is_gate(const struct search *search, const struct stay *stays, size_
 
 		if (!wake_up || !are_halted(search, stays + i, part, wake_up))
 			return false;
+		stays[i].begin_ns = wake_up->at_ns;
 		closed_ns += stays[i].open_ns - wake_up->at_ns;
 	}
 	return signals > 1 &&
@@ -205,11 +192,9 @@ static void halt_add(struct search *search, const struct stay *stays, size_t cou
 
 	halts->halts = memory_grow(halts->halts, &search->halt_capacity, halts->count + 1,
 				   sizeof(*halts->halts));
-	uint64_t begin_ns = wake_up_of(search, stays)->at_ns;
-
 	halts->halts[halts->count++] =
-		(struct halt){ begin_ns, stays->opener, stays->link, (uint32_t)halts->halted_count,
-			       (uint32_t)count };
+		(struct halt){ stays->begin_ns, stays->opener, stays->link,
+			       (uint32_t)halts->halted_count, (uint32_t)count };
 	halts->halted = memory_grow(halts->halted, &search->halted_capacity,
 				    halts->halted_count + count, sizeof(*halts->halted));
 	for (size_t i = 0; i < count; i++) {
@@ -218,7 +203,7 @@ static void halt_add(struct search *search, const struct stay *stays, size_t cou
 			wait->start_ns > stays[i].open_ns ? wait->start_ns : stays[i].open_ns;
 
 		halts->halted[halts->halted_count++] =
-			(struct halted){ wait->thread, wait->start_ns - begin_ns,
+			(struct halted){ wait->thread, wait->start_ns - stays->begin_ns,
 					 wait->end_ns > from_ns ? wait->end_ns - from_ns : 0 };
 		halts->is_halted[stays[i].wait] = true;
 	}
@@ -235,7 +220,7 @@ static int compare_halts(const void *left, const void *right)
 	return a->link < b->link ? -1 : a->link > b->link;
 }
 
-static void gate_find(struct search *search, const struct stay *stays, size_t count)
+static void gate_find(struct search *search, struct stay *stays, size_t count)
 {
 	if (!is_gate(search, stays, count))
 		return;

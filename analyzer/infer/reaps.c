@@ -159,28 +159,12 @@ static bool may_have_waited(const struct recording *rec, uint32_t op)
 	}
 }
 
-/* The first moment of a thread that is not before this time. */
-static size_t moment_at(const struct timeline *timeline, uint32_t thread, uint64_t at_ns)
-{
-	size_t low = timeline->first[thread], high = timeline->first[thread + 1];
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (timeline->moments[middle].at_ns < at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* The call in which a thread was at that time, from its begin to the next moment. NULL: it was in
  * none that may have waited. */
 static const struct moment *call_at(const struct reaping *reaping, uint32_t thread, uint64_t at_ns)
 {
 	const struct timeline *timeline = &reaping->timeline;
-	size_t next = moment_at(timeline, thread, at_ns);
+	size_t next = timeline_at(timeline, thread, at_ns);
 
 	if (next == timeline->first[thread] || next == timeline->first[thread + 1])
 		return NULL;

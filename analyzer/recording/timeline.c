@@ -208,3 +208,18 @@ bool timeline_is_valid(const struct timeline *timeline, const struct recording *
 	}
 	return true;
 }
+
+size_t timeline_at(const struct timeline *timeline, uint32_t thread, uint64_t at_ns)
+{
+	size_t low = timeline->first[thread], high = timeline->first[thread + 1];
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (timeline->moments[middle].at_ns < at_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

@@ -46,5 +46,7 @@ struct timeline {
 void timeline_build(struct timeline *, const struct recording *);
 void timeline_free(struct timeline *);
 bool timeline_is_valid(const struct timeline *, const struct recording *);
+/* The first moment of a thread that is not before this time; first[thread + 1] = there is none. */
+size_t timeline_at(const struct timeline *, uint32_t thread, uint64_t at_ns);
 
 #endif

@@ -166,16 +166,8 @@ static bool is_call(const struct recording *rec, const struct moment *moment)
 static size_t moment_before(const struct recording *rec, const struct timeline *timeline,
 			    uint32_t thread, uint64_t before_ns)
 {
-	size_t low = timeline->first[thread], high = timeline->first[thread + 1];
+	size_t low = timeline_at(timeline, thread, before_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (timeline->moments[middle].at_ns < before_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	while (low > timeline->first[thread] && is_call(rec, &timeline->moments[low - 1]))
 		low--;
 	return low > timeline->first[thread] ? low - 1 : SIZE_MAX;

@@ -38,6 +38,10 @@ START_TEST(nested_ops_begin_outside_and_end_inside)
 	expect(&timeline, 4, MOMENT_LINK, link);
 	expect(&timeline, 5, MOMENT_WAIT_POINT, wait);
 	expect(&timeline, 6, MOMENT_OP_BEGIN, next);
+	ck_assert_uint_eq(timeline_at(&timeline, 0, 0), 0);
+	ck_assert_uint_eq(timeline_at(&timeline, 0, SKETCH_MS + 1), 2);
+	ck_assert_uint_eq(timeline_at(&timeline, 0, 5 * SKETCH_MS), 2);
+	ck_assert_uint_eq(timeline_at(&timeline, 0, 7 * SKETCH_MS), 8);
 	timeline_free(&timeline);
 	sketch_free(&sketch);
 }
