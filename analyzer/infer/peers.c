@@ -37,10 +37,10 @@ struct end {
 	uint64_t made_ns;  /* its connect() began, or its accept() ended; 0 = before all */
 	uint64_t asked_ns; /* one end begins to write first, or the other has read first */
 	uint64_t answered_ns;
+	bool is_accepted;
 	uint32_t scope;
 	uint32_t process;
-	uint32_t accepted; /* 1: it was accepted */
-	uint32_t peer;     /* among the other ends of the path; NO_INDEX = none yet */
+	uint32_t peer; /* among the other ends of the path; NO_INDEX = none yet */
 };
 
 struct search {
@@ -110,7 +110,7 @@ static struct end *end_add(struct search *search, uint32_t op, uint32_t ident, b
 			     .answered_ns = UINT64_MAX,
 			     .scope = hosts_scope_of_process(rec, process),
 			     .process = process,
-			     .accepted = is_accepted,
+			     .is_accepted = is_accepted,
 			     .peer = NO_INDEX };
 	search->end_of[ident] = (uint32_t)search->count;
 	return end;
@@ -163,10 +163,11 @@ static void talks_find(struct search *search)
 		enum flow_direction direction = flow_direction_of(rec->strings[op->name]);
 
 		if (direction == FLOW_WRITE)
-			note_first(end->accepted ? &end->answered_ns : &end->asked_ns,
+			note_first(end->is_accepted ? &end->answered_ns : &end->asked_ns,
 				   op->start_ns);
 		else if (direction == FLOW_READ)
-			note_first(end->accepted ? &end->asked_ns : &end->answered_ns, op->end_ns);
+			note_first(end->is_accepted ? &end->asked_ns : &end->answered_ns,
+				   op->end_ns);
 	}
 }
 
@@ -193,8 +194,8 @@ static int compare_ends(const void *left, const void *right)
 
 	if (order)
 		return order;
-	if (a->accepted != b->accepted)
-		return a->accepted < b->accepted ? -1 : 1;
+	if (a->is_accepted != b->is_accepted)
+		return a->is_accepted < b->is_accepted ? -1 : 1;
 	if (a->made_ns != b->made_ns)
 		return a->made_ns < b->made_ns ? -1 : 1;
 	if (a->answered_ns != b->answered_ns)
@@ -403,7 +404,7 @@ void peers_find(struct recording *rec)
 		for (end = i;
 		     end < search.count && compare_paths(&search.ends[end], &search.ends[i]) == 0;
 		     end++)
-			servers += !search.ends[end].accepted;
+			servers += !search.ends[end].is_accepted;
 		struct sides sides = { search.ends + i, search.ends + servers, servers - i,
 				       end - servers };
 
