@@ -106,7 +106,8 @@ static size_t runs_to_find_stop(const struct prospect *prospect)
 {
 	const struct replayer *replayer = prospect->estimator->replayer;
 	size_t ways = (size_t)replayer->has_locks + replayer->has_timeouts + replayer->feeds_pools +
-		      replayer->has_rests + replayer->has_unruly + replayer->is_crowded;
+		      replayer->has_rests + replayer->has_unruly + replayer->has_unsure_rounds +
+		      replayer->is_crowded;
 	return ways * prospect->options->factor_count + 1 + HALVINGS;
 }
 

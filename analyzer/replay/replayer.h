@@ -89,6 +89,8 @@ struct trial {
 	/* Waits that no count explains, and that come now and then, end at once; else as recorded.
 	 */
 	bool drops_waits;
+	/* Pieces that may have been given out beforehand go to whichever thread is free. */
+	bool shares_all;
 	/* CPUs are shared equally by all that could run; else each has a queue of its own. */
 	bool shares_cpus;
 	enum crossing crossing;
@@ -116,6 +118,7 @@ struct replayer {
 	bool feeds_pools;              /* on takes_latest; */
 	bool has_rests;                /* on wakes_clients; */
 	bool has_unruly;               /* on drops_waits; */
+	bool has_unsure_rounds;        /* on shares_all; */
 	bool is_crowded;               /* on shares_cpus: there are fewer CPUs than threads */
 	bool may_cross;                /* on crossing */
 	/* Trials of so many classes, given at once, cost less than one by one; 1 = they do not. */

@@ -427,6 +427,7 @@ static void run_trial(const struct replayer *replayer, const struct trial *trial
 	sim->takes_latest = trial->takes_latest;
 	sim->wakes_clients = trial->wakes_clients;
 	sim->drops_waits = trial->drops_waits;
+	sim->shares_all = trial->shares_all;
 	sim->jitter = trial->jitter;
 	sim->crossing = machine_crossing(sim->machine, trial->crossing);
 	sim->trace = trial->trace;
@@ -489,6 +490,7 @@ struct replayer simulate_replayer(const struct script *script, const struct mach
 		.feeds_pools = feeds_pools(script),
 		.has_rests = script->clients.back_ns > 0,
 		.has_unruly = script->has_unruly,
+		.has_unsure_rounds = script->has_unsure_rounds,
 		.is_crowded = machine_is_crowded(machine, script) && assume.shared_cpus,
 		.may_cross = (machine->has_more || machine->has_fewer) && assume.crossing_run_most,
 		.classes_at_once = 1,

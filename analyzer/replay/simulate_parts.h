@@ -17,6 +17,7 @@
 #include "replayer.h"
 #include "runqueues.h"
 #include "simulate_halts.h"
+#include "simulate_stalls.h"
 #include "script/script.h"
 #include "trace.h"
 
@@ -109,10 +110,11 @@ struct player {
 	uint64_t beat_ns; /* the last deadline of its schedule, or when that began */
 	struct queue *sleeps_in; /* NULL = in none */
 	uint32_t step;
-	uint32_t back_step; /* in a turn that it makes: where it goes on then */
-	uint32_t rounds;    /* of a loop of tries or looks, in vain so far */
-	uint32_t row;       /* 1 + that of the looks of these rounds; 0 = it is in none */
-	uint32_t next;      /* in the queue that it sleeps in */
+	uint32_t back_step;         /* in a turn that it makes: where it goes on then */
+	uint32_t round, pieces_end; /* of pieces: where it goes on then; 0 = it is in none */
+	uint32_t rounds;            /* of a loop of tries or looks, in vain so far */
+	uint32_t row;               /* 1 + that of the looks of these rounds; 0 = it is in none */
+	uint32_t next;              /* in the queue that it sleeps in */
 	struct queue joiners;
 	uint32_t job;       /* that it does, among those of all sources; NO_INDEX = it does none */
 	uint32_t token;     /* 1 + condition that is given back before waits; 0 = it has none */
@@ -135,27 +137,6 @@ struct player {
 	bool has_permit;    /* in a claim: only the token that it gave back is missing */
 	bool woke;          /* its last signal or write let an actor go that slept */
 	bool has_moved;     /* it is in the list of stalls */
-};
-
-/* In a stall these go on first, from the first to the last. */
-enum stalled_rank { STALLED_TRYING, STALLED_WAITING, STALLED_JOINING, STALLED_TO_START };
-
-struct stalled {
-	uint64_t now_ns; /* its own: the earliest of its rank comes first */
-	uint32_t actor;
-	enum stalled_rank rank;
-};
-
-/* Actors that have not finished, kept from one stall to the next. */
-struct stalls {
-	struct stalled *heap; /* as of the last stall: of all that have not finished, or retired */
-	size_t count;
-	uint32_t *place; /* by actor: in the heap, NO_INDEX = it is not there */
-	uint32_t *moved; /* actors that had a turn since; each once */
-	size_t moved_count;
-	size_t unfinished;   /* actors that count */
-	uint64_t latest_ns;  /* of all that came to the last stall */
-	bool is_source_done; /* one of jobs, since the last stall */
 };
 
 /* Sums of a script's steps, as if one came after the other. */
@@ -202,6 +183,8 @@ struct simulation {
 	struct meeting *barriers;
 	struct sight *sights;
 	struct circle *circles;
+	uint32_t *next_piece;    /* by round: how many were begun */
+	uint32_t *step_of_piece; /* behind its first step */
 	struct channel *channels;
 	struct desk desk;
 	struct gate *gates;        /* by halt */
@@ -232,6 +215,7 @@ struct simulation {
 	bool takes_latest;   /* pools that put jobs for themselves take what was put last */
 	bool wakes_clients;  /* their thread is as late after a short rest as after a long one */
 	bool drops_waits;    /* unruly ones end at once */
+	bool shares_all;     /* pieces, also those that may have been given out beforehand */
 	bool has_queues;
 	struct crossing_cost crossing;
 	uint32_t jitter; /* lengths are off a little, as this number decides; 0 = they are not */
@@ -418,8 +402,9 @@ void simulate_post(struct simulation *, const struct step *, uint32_t actor);
 bool simulate_permit(struct simulation *, const struct step *, uint32_t actor);
 bool simulate_meet(struct simulation *, const struct step *, uint32_t actor);
 
-/* simulate_turns.c. The actor comes for a turn, begins or ends one; sets the next step. */
+/* The actor comes for a turn or a piece, begins or ends one; sets the next step. */
 bool simulate_turn(struct simulation *, const struct step *, uint32_t actor);
+bool simulate_piece(struct simulation *, const struct step *, uint32_t actor);
 
 /* simulate_clients.c. A client has the thread of all, or sleeps; lets the next one have it. */
 bool simulate_come(struct simulation *, uint32_t actor);

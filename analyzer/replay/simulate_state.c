@@ -59,6 +59,7 @@ static void resources_clear(struct simulation *sim)
 		queue_clear(&sim->circles[i].late);
 		queue_clear(&sim->circles[i].maker);
 	}
+	memset(sim->next_piece, 0, script->round_count * sizeof(*sim->next_piece));
 	for (size_t i = 0; i < script->flows.flow_count; i++) {
 		sim->channels[i] = (struct channel){ .written = script->flows.flows[i].initial };
 		queue_clear(&sim->channels[i].readers);
@@ -136,6 +137,8 @@ struct simulation *simulate_new(const struct script *script, const struct machin
 	sim->barriers = memory_new(script->barrier_count, sizeof(*sim->barriers));
 	sim->sights = memory_new(script->looks.count, sizeof(*sim->sights));
 	sim->circles = memory_new(script->circle_count, sizeof(*sim->circles));
+	sim->next_piece = memory_new(script->round_count, sizeof(*sim->next_piece));
+	sim->step_of_piece = memory_new(script->piece_count, sizeof(*sim->step_of_piece));
 	sim->channels = memory_new(script->flows.flow_count, sizeof(*sim->channels));
 	sim->listeners = memory_new(script->recording->link_count, sizeof(*sim->listeners));
 	simulate_halts_make(sim);
@@ -149,9 +152,14 @@ struct simulation *simulate_new(const struct script *script, const struct machin
 	simulate_cpus_make(sim);
 	agenda_make(&sim->agenda, script->actor_count + sim->stranger_count);
 	simulate_stalls_make(&sim->stalls, script->actor_count);
-	for (size_t i = 0; i < script->step_count; i++)
-		if (script->steps[i].type == STEP_SHARE)
-			sim->locks[script->steps[i].arg].is_shared = true;
+	for (size_t i = 0; i < script->step_count; i++) {
+		const struct step *step = &script->steps[i];
+
+		if (step->type == STEP_SHARE)
+			sim->locks[step->arg].is_shared = true;
+		else if (step->type == STEP_PIECE)
+			sim->step_of_piece[step->arg] = (uint32_t)i + 1;
+	}
 	return sim;
 }
 
@@ -174,6 +182,8 @@ void simulate_free(struct simulation *sim)
 	free(sim->barriers);
 	free(sim->sights);
 	free(sim->circles);
+	free(sim->next_piece);
+	free(sim->step_of_piece);
 	free(sim->channels);
 	free(sim->listeners);
 	free(sim->was_given);

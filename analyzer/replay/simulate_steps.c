@@ -48,13 +48,14 @@ static bool await(struct simulation *sim, const struct step *step, uint32_t acto
 		return simulate_come(sim, actor);
 	if (step->type == STEP_AWAIT)
 		return simulate_await(sim, step, actor);
+	if (step->type == STEP_SEND)
+		return simulate_send(sim, step, actor);
 	return step->type == STEP_AFTER ? simulate_listen(sim, step, actor)
 					: simulate_meet(sim, step, actor);
 }
 
 bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t actor)
 {
-	struct player *player = &sim->players[actor];
 	bool goes_on = true;
 
 	switch ((enum step_type)step->type) {
@@ -75,7 +76,7 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 		give(sim, step, actor);
 		break;
 	case STEP_AGAIN: /* jump: steps to go back */
-		return go_back(player, step);
+		return go_back(&sim->players[actor], step);
 	case STEP_RACE: /* jump: steps to the wait; sets the next step */
 	case STEP_CUT:
 		return simulate_race(sim, step, actor);
@@ -87,6 +88,7 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	case STEP_LOOK:    /* arg row of looks, jump: steps to pass over if it is there */
 	case STEP_COME:    /* no operands */
 	case STEP_AWAIT:   /* arg transfer, a read; ns latency */
+	case STEP_SEND:    /* arg transfer, a write */
 		goes_on = await(sim, step, actor);
 		break;
 	case STEP_PERMIT: /* arg semaphore, ns latency; sets the next step */
@@ -96,9 +98,10 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	case STEP_BEGUN:
 	case STEP_ENDED:
 		return simulate_turn(sim, step, actor);
-	case STEP_SEND: /* arg transfer, a write */
-		goes_on = simulate_send(sim, step, actor);
-		break;
+	case STEP_PIECES: /* arg round, jump; sets the next step */
+	case STEP_PIECE:  /* arg piece; sets the next step */
+	case STEP_NEXT:   /* arg round; sets the next step */
+		return simulate_piece(sim, step, actor);
 	case STEP_RECEIVE: /* arg transfer, a read; ns latency; sets the next step */
 		return simulate_receive(sim, step, actor);
 	case STEP_VISIT: /* arg visit, ns latency; sets the next step */
@@ -121,6 +124,6 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	case STEP_STAMP:
 		assert(!"run_alone() runs steps that concern nobody else");
 	}
-	player->step += goes_on;
+	sim->players[actor].step += goes_on;
 	return goes_on;
 }

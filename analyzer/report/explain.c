@@ -20,11 +20,7 @@
 #include "facts.h"
 #include "script/script.h"
 
-enum {
-	WORDS_BYTES = 256,
-	NAME_BYTES = 64,
-	NEAR_THREADS = 3 /* that an error names */
-};
+enum { WORDS_BYTES = 256, NAME_BYTES = 64, NEAR_THREADS = 3 /* that an error names */ };
 
 struct explained {
 	FILE *file;
@@ -172,6 +168,8 @@ static void add_operand(struct words *words, const struct explained *explained,
 	const struct looks *looks = &explained->script->looks;
 	switch (script_contract((enum step_type)step->type)->operand) {
 	case OPERAND_NOTHING:
+	case OPERAND_ROUND:
+	case OPERAND_PIECE:
 	case OPERAND_VISIT: /* its read comes next */
 	case OPERAND_TIMED: /* its thread's own */
 		break;

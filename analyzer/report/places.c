@@ -65,6 +65,9 @@ static const char *action_of(const struct script *script, const struct step *ste
 	case STEP_PUT:
 	case STEP_BEGUN:
 	case STEP_ENDED:
+	case STEP_PIECES:
+	case STEP_PIECE:
+	case STEP_NEXT:
 	case STEP_SIGNAL:
 	case STEP_HALT:
 	case STEP_WAKING:

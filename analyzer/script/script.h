@@ -45,6 +45,8 @@ enum step_operand {
 	OPERAND_STAMP,
 	OPERAND_TIMED, /* a loop that ends by the clock */
 	OPERAND_LOOK,
+	OPERAND_ROUND,
+	OPERAND_PIECE,
 	OPERAND_VISIT,
 	OPERAND_WAIT /* of the recording, NO_INDEX = none of them */
 };
@@ -156,6 +158,13 @@ struct script_circle {
 	bool is_asked;         /* else: that thread waits until another comes */
 };
 
+/* Pieces that threads share out among themselves (infer/pieces.h). */
+struct script_round {
+	uint32_t first; /* of its pieces, in the order in which they were begun */
+	uint32_t count;
+	bool is_sure; /* else they may have been given out beforehand */
+};
+
 /* Places of a flow's messages, from the number of its first transfer on. count = 0: this flow has
  * no fixed-size messages with several readers. */
 struct message_room {
@@ -215,6 +224,10 @@ struct script {
 	bool has_unruly;
 	struct script_circle *circles;
 	size_t circle_count;
+	struct script_round *rounds;
+	size_t round_count;
+	size_t piece_count; /* of all rounds */
+	bool has_unsure_rounds;
 	struct flows flows;
 	struct loops loops;
 	struct messages messages;

@@ -134,6 +134,7 @@ static void found_build(struct found *found, struct script *script, const struct
 	turns_replace_tokens(&script->monitors, &found->turns, rec);
 	meetings_explain(&found->meetings, rec, &script->monitors);
 	quanta_build(&found->quanta, rec, timeline, &script->monitors);
+	pieces_build(&found->pieces, rec, classes, timeline, script_recorded_actors(script));
 	halts_build(&script->halts, rec, timeline, &script->monitors, &found->meetings);
 	script_meetings_find(script, &found->meetings);
 	script_children_find(found, rec);
@@ -155,6 +156,7 @@ static void found_free(struct found *found)
 	meetings_free(&found->meetings);
 	turns_free(&found->turns);
 	quanta_free(&found->quanta);
+	pieces_free(&found->pieces);
 	free(found->is_awaited);
 	free(found->startup_ns);
 	free(found->queued_before_ns);
@@ -245,6 +247,7 @@ static void complete(struct compiler *compiler, const struct stack_functions *fu
 	script_wakes_find(script);
 	script_places_split(&gathered->places, script);
 	script_turns_find(compiler);
+	script_pieces_complete(compiler);
 	script_pools_find(compiler);
 	script_given_back_find(compiler);
 	script_answers_find(script);
@@ -461,6 +464,7 @@ void script_free(struct script *script)
 		free(script->circles[i].turns.cost_of);
 	}
 	free(script->circles);
+	free(script->rounds);
 	clients_free(&script->clients);
 	requests_free(&script->requests);
 	loops_free(&script->loops);

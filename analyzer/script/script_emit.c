@@ -22,7 +22,8 @@ static bool concerns_others(enum step_type type)
 {
 	enum step_operand operand = script_contract(type)->operand;
 
-	return operand != OPERAND_NOTHING && operand != OPERAND_SCOPE && operand != OPERAND_STAMP;
+	return operand != OPERAND_NOTHING && operand != OPERAND_SCOPE && operand != OPERAND_STAMP &&
+	       operand != OPERAND_ROUND && operand != OPERAND_PIECE;
 }
 
 static enum origin_sort sort_of(enum moment_type type)

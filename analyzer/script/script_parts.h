@@ -11,6 +11,7 @@
 
 #include "infer/deadlines.h"
 #include "infer/meetings.h"
+#include "infer/pieces.h"
 #include "infer/quanta.h"
 #include "infer/turns.h"
 #include "recording/addresses.h"
@@ -94,6 +95,7 @@ struct found {
 	uint32_t *
 		marks; /* of rows of looks: where what they look for is there, by thread and time */
 	size_t mark_count;
+	struct pieces pieces;
 	struct child *children; /* by thread */
 	uint32_t *worker_of; /* by op that the program declared: the other thread that did the last
 				of it, NO_INDEX = its own; NULL: there are no such ops */
@@ -138,6 +140,7 @@ struct gathered {
 	size_t *asked; /* by thread: times that a client made up asks it */
 	size_t next_adoption;
 	size_t next_halt;
+	size_t next_piece;
 	size_t next_mark;
 	size_t next_origin;      /* of the schedules */
 	size_t next_clock_mark;  /* of the loops that end by the clock */
@@ -311,6 +314,12 @@ void script_wait_begins(struct compiler *, uint32_t wait);
 void script_wait_ends(struct compiler *, uint32_t wait);
 /* Until then the thread has come from its sleeps, to halt others. */
 void script_halts_until(struct compiler *, uint64_t at_ns);
+
+/* script_pieces.c. Before the moment happens that is being compiled, and behind it. */
+void script_pieces_before(struct compiler *);
+void script_pieces_behind(struct compiler *);
+/* Rounds in which threads wait for more than locks are left as they were. */
+void script_pieces_complete(struct compiler *);
 
 /* script_transfers.c */
 void script_poll_begins(struct compiler *, uint32_t op);

@@ -313,6 +313,7 @@ static void happen(struct compiler *compiler, const struct moment *moment)
 	schedules_until(compiler, moment->at_ns);
 	clock_until(compiler, moment->at_ns);
 	script_marks_until(compiler, moment->at_ns);
+	script_pieces_before(compiler);
 	switch (moment_type(moment)) {
 	case MOMENT_OP_BEGIN:
 		op_begins(compiler, moment->index);
@@ -341,6 +342,7 @@ static void happen(struct compiler *compiler, const struct moment *moment)
 	}
 	script_halts_until(compiler, moment->at_ns);
 	gap_ends(compiler, moment);
+	script_pieces_behind(compiler);
 }
 
 static void samples_prepare(struct compiler *compiler)

@@ -144,6 +144,10 @@ static size_t operand_count(const struct script *script, enum step_operand opera
 		return script->scopes.count;
 	case OPERAND_CIRCLE:
 		return script->circle_count;
+	case OPERAND_ROUND:
+		return script->round_count;
+	case OPERAND_PIECE:
+		return script->piece_count;
 	case OPERAND_LOCK:
 		return script->lock_count;
 	case OPERAND_CONDITION:
@@ -224,13 +228,13 @@ static bool is_again_valid(const struct script *script, size_t again)
 	       script->steps[again - jump].jump == jump;
 }
 
-/* It goes on with the next step, or behind the end of the turn that its thread made. */
-static bool is_turn_valid(const struct script *script, size_t turn)
+/* It goes on with the next step, or behind the end of what its thread has made: a turn, pieces. */
+static bool is_end_valid(const struct script *script, size_t begin, enum step_type end)
 {
-	uint64_t jump = script->steps[turn].jump;
+	uint64_t jump = script->steps[begin].jump;
 
-	return !jump || (jump < script->step_count && has_type(script, turn + jump, STEP_ENDED) &&
-			 script->steps[turn + jump].arg == script->steps[turn].arg);
+	return !jump || (jump < script->step_count && has_type(script, begin + jump, end) &&
+			 script->steps[begin + jump].arg == script->steps[begin].arg);
 }
 
 static bool is_job_valid(const struct script *script, const struct step *step)
@@ -256,7 +260,9 @@ static bool is_number_valid(const struct script *script, size_t i, enum step_num
 	if (script_is_race((enum step_type)step->type))
 		return is_race_valid(script, i);
 	if (step->type == STEP_TURN)
-		return is_turn_valid(script, i);
+		return is_end_valid(script, i, STEP_ENDED);
+	if (step->type == STEP_PIECES)
+		return is_end_valid(script, i, STEP_NEXT);
 	return step->type == STEP_TRY ? is_round_valid(script, i) : is_again_valid(script, i);
 }
 

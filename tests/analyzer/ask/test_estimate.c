@@ -37,7 +37,9 @@ static void run(const struct replayer *replayer, const struct trial *trials, siz
 		double class_ms = trial->count ? 60 * trial->scalings[0].factor : 60;
 		double fair_ms = trial->count && trial->is_fair ? 20 : 0;
 		double kept_ms = trial->count && trial->keeps_timeouts ? 5 : 0;
-		double latest_ms = trial->count && trial->takes_latest ? 7 : 0;
+		double latest_ms = trial->count && trial->takes_latest ? 7
+				   : trial->count && trial->shares_all ? 8
+								       : 0;
 		double gone_ms = trial->shares_cpus ? 3 * (60 - class_ms) / 60 : 0;
 		double jitter_ms = trial->count && trial->jitter ? 10.0 * trial->jitter : 0;
 		runs++;
@@ -124,6 +126,8 @@ static const struct {
 	{ { .cost = 1, .has_timeouts = true }, 0, 1, true, 60, 55, 60, false, false, 2 },
 	/* 10: jobs that a pool puts for itself */
 	{ { .cost = 1, .feeds_pools = true }, 0, 1, true, 60, 53, 60, false, false, 2 },
+	/* 11: pieces that may be shared out */
+	{ { .cost = 1, .has_unsure_rounds = true }, 0, 1, true, 60, 52, 60, false, false, 2 },
 };
 
 START_TEST(the_widest_of_causes_counts)
@@ -153,7 +157,8 @@ START_TEST(the_widest_of_causes_counts)
 	ck_assert(estimate.depends_on_order == rows[_i].depends_on_order);
 	ck_assert(estimate.depends_on_cpus == rows[_i].depends_on_cpus);
 	ck_assert(estimate.depends_on_timeouts == rows[_i].replayer.has_timeouts);
-	ck_assert(estimate.depends_on_jobs == rows[_i].replayer.feeds_pools);
+	ck_assert(estimate.depends_on_jobs ==
+		  (rows[_i].replayer.feeds_pools || rows[_i].replayer.has_unsure_rounds));
 	ck_assert_uint_eq(estimate.forced_steps, rows[_i].least_ms < 41 && runs != 7 ? 2 : 1);
 	ck_assert_uint_eq(finish_ns, estimate.saved_ns < 59e6 ? 4 : 1);
 	estimator_end(&estimator);

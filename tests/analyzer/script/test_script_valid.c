@@ -30,6 +30,7 @@ struct by_hand {
 	uint32_t job_of[2];
 	uint32_t parties[1];
 	struct script_circle circles[1];
+	struct script_round rounds[1];
 	uint32_t waking_link[1];
 	uint32_t section_of_wait[1];
 };
@@ -43,6 +44,7 @@ static void operands_by_hand(struct by_hand *hand)
 	hand->steps[STEP_CUT].jump = STEP_AFTER - STEP_CUT;
 	hand->steps[STEP_LOOK].jump = STEP_AGAIN - STEP_LOOK;
 	hand->steps[STEP_TURN].jump = STEP_ENDED - STEP_TURN;
+	hand->steps[STEP_PIECES].jump = STEP_NEXT - STEP_PIECES;
 	hand->steps[STEP_RECEIVE].arg = hand->steps[STEP_AWAIT].arg = FIRST_READ;
 	hand->steps[STEP_SPAWN].arg = hand->steps[STEP_JOIN].arg = 1;
 	hand->steps[STEP_END + 1].type = STEP_MARK;
@@ -86,6 +88,9 @@ static void by_hand_make(struct by_hand *hand)
 		.barrier_count = 1,
 		.circles = hand->circles,
 		.circle_count = 1,
+		.rounds = hand->rounds,
+		.round_count = 1,
+		.piece_count = 1,
 		.jobs = hand->jobs,
 		.source_count = 3,
 		.flows = { .transfers = hand->transfers,
@@ -144,6 +149,18 @@ START_TEST(a_turn_ends_where_it_says)
 	ck_assert(script_is_valid(&hand.script));
 	hand.circles[0].last_end = STEPS + 1;
 	ck_assert(!script_is_valid(&hand.script));
+}
+END_TEST
+
+START_TEST(pieces_end_where_they_say)
+{
+	struct by_hand hand;
+
+	by_hand_make(&hand);
+	hand.steps[STEP_PIECES].jump--;
+	ck_assert(!script_is_valid(&hand.script));
+	hand.steps[STEP_PIECES].jump = 0;
+	ck_assert(script_is_valid(&hand.script));
 }
 END_TEST
 
@@ -415,6 +432,7 @@ SUITE()
 {
 	TEST(a_script_of_all_types_is_valid);
 	TEST(a_turn_ends_where_it_says);
+	TEST(pieces_end_where_they_say);
 	LOOP(an_operand_is_in_its_table, 0, STEP_END + 1);
 	LOOP(a_number_is_one_that_its_type_has, 0, STEP_END + 1);
 	TEST(a_type_is_one_of_the_types);
