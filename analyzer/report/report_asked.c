@@ -79,8 +79,8 @@ static void emit_doubts(const struct asked *asked, struct emit *emit)
 		if (estimate->depends_on_jobs)
 			emit_line(
 				emit,
-				"`%s`: threads take jobs that they put themselves. Which one comes "
-				"next, the oldest or the newest, is not in the recording.",
+				"`%s`: which of several jobs or pieces of work a thread takes next "
+				"is not in the recording.",
 				asked->answers[i].text);
 	}
 }

@@ -188,7 +188,7 @@ static void lock_wait_ends(struct compiler *compiler, uint32_t index)
 	    compiler->rec->extras[next->index].address == wait->address)
 		compiler->thread.lock_wait = index;
 	else if (!compiler->thread.is_skipping)
-		script_emit(compiler, STEP_FIXED, index, wait->end_ns - wait->start_ns);
+		script_stays(compiler, index, wait->end_ns - wait->start_ns);
 }
 
 static void join_ends(struct compiler *compiler, uint32_t index)

@@ -15,6 +15,8 @@ START_TEST(a_wait_without_a_waker_stays)
 
 	sketch_begin(&sketch);
 	sketch_thread(&sketch, "main", 0, 10);
+	/* of a lock whose holds are not recorded */
+	sketch_wait(&sketch, 0, REASON_MUTEX, "N", 1, 1.5, NO_INDEX);
 	sketch_wait(&sketch, 0, REASON_MUTEX, "M", 2, 4.5, NO_INDEX);
 	sketch_hold(&sketch, 0, "M", 2, 4.5, 6);
 	sketch_wait(&sketch, 0, REASON_FUTEX, "F", 7, 8, NO_INDEX);
@@ -23,13 +25,13 @@ START_TEST(a_wait_without_a_waker_stays)
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	static const struct expected_step steps[] = {
-		{ STEP_RUN, 2 },     { STEP_FIXED, 2.5 }, { STEP_ACQUIRE, 0 }, { STEP_RUN, 1.5 },
-		{ STEP_RELEASE, 0 }, { STEP_RUN, 1 },     { STEP_FIXED, 1 },   { STEP_RUN, 1 },
-		{ STEP_FIXED, 0.5 }, { STEP_RUN, 0.5 },
+		{ STEP_RUN, 1 },     { STEP_FIXED, 0.5 }, { STEP_RUN, 0.5 },   { STEP_FIXED, 2.5 },
+		{ STEP_ACQUIRE, 0 }, { STEP_RUN, 1.5 },   { STEP_RELEASE, 0 }, { STEP_RUN, 1 },
+		{ STEP_FIXED, 1 },   { STEP_RUN, 1 },     { STEP_FIXED, 0.5 }, { STEP_RUN, 0.5 },
 	};
 	expect_steps(&script, 0, steps, sizeof(steps) / sizeof(steps[0]));
-	ck_assert_uint_eq(script.unresolved_waits, 3);
-	ck_assert_uint_eq(script.unresolved_ns, 4000000);
+	ck_assert_uint_eq(script.unresolved_waits, 4);
+	ck_assert_uint_eq(script.unresolved_ns, 4500000);
 	script_free(&script);
 	sketch_free(&sketch);
 }
