@@ -37,7 +37,7 @@ static struct trial trial_in_way(struct trial trial, enum estimate_way way)
 	trial.takes_latest = way == ESTIMATE_LATEST;
 	trial.wakes_clients = way == ESTIMATE_WOKEN;
 	trial.drops_waits = way == ESTIMATE_DROPPED;
-	trial.shares_all = way == ESTIMATE_SHARED;
+	trial.shares_all = way == ESTIMATE_PIECES;
 	trial.shares_cpus = way == ESTIMATE_SHARING;
 	trial.crossing = way == ESTIMATE_FREE     ? CROSSING_FREE
 			 : way == ESTIMATE_DEAR   ? CROSSING_DEAR
@@ -55,7 +55,7 @@ static bool way_matters(const struct replayer *replayer, enum estimate_way way)
 		[ESTIMATE_LATEST] = replayer->feeds_pools,
 		[ESTIMATE_WOKEN] = replayer->has_rests,
 		[ESTIMATE_DROPPED] = replayer->has_unruly,
-		[ESTIMATE_SHARED] = replayer->has_unsure_rounds,
+		[ESTIMATE_PIECES] = replayer->has_unsure_rounds,
 		[ESTIMATE_SHARING] = replayer->is_crowded,
 		[ESTIMATE_FREE] = replayer->may_cross,
 		[ESTIMATE_DEAR] = replayer->may_cross,
@@ -274,7 +274,7 @@ static void allow_for_way(const struct estimator *estimator, const struct replay
 	if (answer.ran_away) { /* under these assumptions anything may happen */
 		estimate->depends_on_order |= way == ESTIMATE_FAIR || way == ESTIMATE_DROPPED;
 		estimate->depends_on_timeouts |= way == ESTIMATE_TIMEOUTS;
-		estimate->depends_on_jobs |= way == ESTIMATE_LATEST || way == ESTIMATE_SHARED;
+		estimate->depends_on_jobs |= way == ESTIMATE_LATEST || way == ESTIMATE_PIECES;
 		estimate->depends_on_cpus |= way == ESTIMATE_SHARING;
 		return;
 	}
@@ -291,7 +291,7 @@ static void allow_for_way(const struct estimator *estimator, const struct replay
 		estimate->forced_steps = answer.forced_steps;
 	estimate->depends_on_order |= differs && (way == ESTIMATE_FAIR || way == ESTIMATE_DROPPED);
 	estimate->depends_on_timeouts |= differs && way == ESTIMATE_TIMEOUTS;
-	estimate->depends_on_jobs |= differs && (way == ESTIMATE_LATEST || way == ESTIMATE_SHARED);
+	estimate->depends_on_jobs |= differs && (way == ESTIMATE_LATEST || way == ESTIMATE_PIECES);
 	estimate->depends_on_cpus |= differs && way == ESTIMATE_SHARING;
 }
 

@@ -57,7 +57,7 @@ enum estimate_way {
 	ESTIMATE_LATEST,
 	ESTIMATE_WOKEN,
 	ESTIMATE_DROPPED, /* waits */
-	ESTIMATE_SHARED,  /* pieces */
+	ESTIMATE_PIECES,  /* shared out */
 	ESTIMATE_SHARING,
 	ESTIMATE_FREE, /* crossings */
 	ESTIMATE_DEAR,

@@ -110,11 +110,12 @@ struct player {
 	uint64_t beat_ns; /* the last deadline of its schedule, or when that began */
 	struct queue *sleeps_in; /* NULL = in none */
 	uint32_t step;
-	uint32_t back_step;         /* in a turn that it makes: where it goes on then */
-	uint32_t round, pieces_end; /* of pieces: where it goes on then; 0 = it is in none */
-	uint32_t rounds;            /* of a loop of tries or looks, in vain so far */
-	uint32_t row;               /* 1 + that of the looks of these rounds; 0 = it is in none */
-	uint32_t next;              /* in the queue that it sleeps in */
+	uint32_t back_step;  /* in a turn that it makes: where it goes on then */
+	uint32_t round;      /* of pieces that it takes, and */
+	uint32_t pieces_end; /* where it goes on when none is left; 0 = it takes none */
+	uint32_t rounds;     /* of a loop of tries or looks, in vain so far */
+	uint32_t row;        /* 1 + that of the looks of these rounds; 0 = it is in none */
+	uint32_t next;       /* in the queue that it sleeps in */
 	struct queue joiners;
 	uint32_t job;       /* that it does, among those of all sources; NO_INDEX = it does none */
 	uint32_t token;     /* 1 + condition that is given back before waits; 0 = it has none */
@@ -402,8 +403,10 @@ void simulate_post(struct simulation *, const struct step *, uint32_t actor);
 bool simulate_permit(struct simulation *, const struct step *, uint32_t actor);
 bool simulate_meet(struct simulation *, const struct step *, uint32_t actor);
 
-/* The actor comes for a turn or a piece, begins or ends one; sets the next step. */
+/* simulate_turns.c. The actor comes for a turn, begins or ends one; sets the next step. */
 bool simulate_turn(struct simulation *, const struct step *, uint32_t actor);
+
+/* simulate_pieces.c. The actor has the next piece of its round; sets the next step. */
 bool simulate_piece(struct simulation *, const struct step *, uint32_t actor);
 
 /* simulate_clients.c. A client has the thread of all, or sleeps; lets the next one have it. */

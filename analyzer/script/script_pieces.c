@@ -63,7 +63,7 @@ static const bool is_anyones[STEP_END + 1] = {
 	[STEP_SEND] = true,    [STEP_REACH] = true,   [STEP_PIECE] = true,
 };
 
-/* Behind a STEP_PIECES: where its thread has done all, 0 = that is not so simple. Counts pieces. */
+/* The STEP_NEXT of a STEP_PIECES; 0 = something between them is not anyone's. Counts pieces. */
 static size_t end_of_pieces(const struct script *script, size_t from, uint32_t *count)
 {
 	size_t i = from + 1;
@@ -75,7 +75,7 @@ static size_t end_of_pieces(const struct script *script, size_t from, uint32_t *
 		       : 0;
 }
 
-/* By family: whether a round of it is not so simple. */
+/* By family: whether a round of it has a piece that not anyone can do. */
 static bool *families_left(const struct compiler *compiler)
 {
 	const struct script *script = compiler->script;
