@@ -16,11 +16,10 @@
 static const struct piece_mark *next_mark(const struct compiler *compiler)
 {
 	const struct pieces *pieces = &compiler->found->pieces;
-	const struct piece_mark *mark = &pieces->marks[compiler->gathered.next_piece];
+	size_t next = compiler->gathered.next_piece;
 
-	return compiler->gathered.next_piece < pieces->mark_count &&
-			       mark->moment == compiler->thread.at
-		       ? mark
+	return next < pieces->mark_count && pieces->marks[next].moment == compiler->thread.at
+		       ? &pieces->marks[next]
 		       : NULL;
 }
 
