@@ -2,15 +2,16 @@
 /*
  * Finds pieces that threads share out; pieces.h has the contract.
  *
- * Method. A stretch is what a thread does between two waits for other threads. Its calls are of
- * one family with those that other stretches have in common with it. Stretches of a family that
- * overlap are a round. A piece begins with a call that also begins a stretch.
+ * Method. A stint is what a thread does between two waits for other threads. Its calls are of one
+ * family with those that other stints have in common with it. Stints of a family that overlap are a
+ * round. A piece begins with a call that also begins a stint. Threads that wait for their turn at a
+ * lock take pieces all the same.
  *
- * Work that is shared out is there for whoever is free. So nobody ends his part of the round while
- * a piece is left to begin: all last pieces have begun before the first thread ends. Work that was
- * given out beforehand may look so by chance. How likely that is the time tells in which a thread
- * could have ended, as a part of the round. Where all threads make the same number of pieces it
- * makes no difference.
+ * Work that is shared out is there for whoever is free. So all last pieces have begun before the
+ * first thread of the round is idle. A thread may lose its CPU before it sees that nothing is left.
+ * It has seen it at its next wait, its next yield or its end. Work that was given out beforehand
+ * may look so by chance. How likely that is the time tells in which a thread could have ended, as a
+ * part of the round. Where all threads make the same number of pieces it makes no difference.
  *
  * One thread.
  */
@@ -18,34 +19,20 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/assumptions.h"
 #include "base/memory.h"
-#include "format.h"
+#include "stints.h"
 
 enum { PIECES_EACH_LEAST = 2 }; /* of a round's threads on average: one each are not shared out */
 
-/* A call that no other one is around, or a hold with all that is under it. */
-struct element {
-	size_t first; /* moment; of a hold, where its thread began to wait for the lock */
-	size_t last;
-	uint32_t class;
-	bool is_hold;
-};
-
-struct stretch {
-	uint64_t begin_ns;
-	uint64_t end_ns;        /* of its last call */
+/* A stint as a part of a round. */
+struct part {
+	const struct stint *stint;
 	uint64_t last_taken_ns; /* it was free to begin its last piece */
-	size_t first;           /* element */
-	size_t count;
-	size_t head; /* element with which its first piece begins */
-	uint32_t thread;
-	uint32_t process;
+	size_t head;            /* element with which its first piece begins */
 	uint32_t family;
 	uint32_t pieces;
-	bool is_cut; /* a wait is inside of a call, or the recording ended before it */
 };
 
 /* Of what a family's rounds tell. */
@@ -57,141 +44,16 @@ struct evidence {
 };
 
 struct search {
-	const struct recording *rec;
-	const struct class_table *classes;
 	const struct timeline *timeline;
-	struct element *elements;
-	size_t element_count;
-	size_t element_capacity;
-	struct stretch *stretches;
-	size_t stretch_count;
-	size_t stretch_capacity;
+	struct stints stints;
+	struct part *parts;        /* of each stint */
 	uint32_t *family;          /* by class: one of the same family; the first one has itself */
 	bool *is_head;             /* by class */
-	size_t *seen_in;           /* by class: 1 + a stretch that has it */
+	size_t *seen_in;           /* by class: 1 + a stint that has it */
 	struct evidence *evidence; /* by family */
 	size_t mark_capacity;
 	size_t round_capacity;
 };
-
-/* The thread whose moments are looked at. */
-struct walk {
-	struct stretch stretch;
-	size_t open;      /* ops */
-	size_t lock_wait; /* moment, NO_MOMENT = the last one was for nothing that follows */
-};
-
-#define NO_MOMENT SIZE_MAX
-
-/* --- stretches --- */
-
-/* Threads that wait for their turn take pieces all the same. */
-static bool is_for_lock(const struct rec_wait *wait)
-{
-	return wait->reason == REASON_MUTEX || wait->reason == REASON_RWLOCK_READ ||
-	       wait->reason == REASON_RWLOCK_WRITE;
-}
-
-/* Looks for something to do, and does nothing. */
-static bool is_idle(const struct recording *rec, const struct rec_op *op)
-{
-	return op->kind == KIND_SLEEP && !strcmp(rec->strings[op->name], "sched_yield");
-}
-
-static void stretch_begins(struct search *search, struct walk *walk, uint64_t at_ns)
-{
-	walk->stretch.begin_ns = at_ns;
-	walk->stretch.first = search->element_count;
-	walk->stretch.is_cut = walk->open > 0;
-	walk->lock_wait = NO_MOMENT;
-}
-
-static void stretch_ends(struct search *search, struct walk *walk, bool is_cut)
-{
-	struct stretch *stretch = &walk->stretch;
-
-	stretch->count = search->element_count - stretch->first;
-	stretch->is_cut |= is_cut || walk->open > 0;
-	if (!stretch->count)
-		return;
-	search->stretches = memory_grow(search->stretches, &search->stretch_capacity,
-					search->stretch_count + 1, sizeof(*search->stretches));
-	search->stretches[search->stretch_count++] = *stretch;
-}
-
-static void op_begins(struct search *search, struct walk *walk, size_t at, uint32_t op)
-{
-	const struct rec_op *begun = &search->rec->ops[op];
-
-	if (walk->open || is_idle(search->rec, begun))
-		return;
-	search->elements = memory_grow(search->elements, &search->element_capacity,
-				       search->element_count + 1, sizeof(*search->elements));
-	search->elements[search->element_count++] =
-		(struct element){ .first = walk->lock_wait != NO_MOMENT ? walk->lock_wait : at,
-				  .last = at,
-				  .class = search->classes->of_op[op],
-				  .is_hold = begun->kind == KIND_HOLD };
-	walk->lock_wait = NO_MOMENT;
-}
-
-static void op_ends(struct search *search, const struct walk *walk, size_t at, uint32_t op)
-{
-	if (!walk->open && search->element_count > walk->stretch.first &&
-	    !is_idle(search->rec, &search->rec->ops[op]))
-		search->elements[search->element_count - 1].last = at;
-}
-
-static void look_at(struct search *search, struct walk *walk, size_t at)
-{
-	const struct moment *moment = &search->timeline->moments[at];
-	enum moment_type type = moment_type(moment);
-
-	switch (type) {
-	case MOMENT_OP_BEGIN:
-	case MOMENT_OP_POINT:
-		op_begins(search, walk, at, moment->index);
-		walk->open += type == MOMENT_OP_BEGIN;
-		break;
-	case MOMENT_OP_END:
-		walk->open -= walk->open > 0;
-		op_ends(search, walk, at, moment->index);
-		break;
-	case MOMENT_WAIT_BEGIN:
-	case MOMENT_WAIT_POINT:
-		if (!is_for_lock(&search->rec->waits[moment->index])) {
-			stretch_ends(search, walk, false);
-			stretch_begins(search, walk, moment->at_ns);
-		} else if (!walk->open && walk->lock_wait == NO_MOMENT) {
-			walk->lock_wait = at;
-		}
-		break;
-	case MOMENT_WAIT_END:
-		if (!is_for_lock(&search->rec->waits[moment->index]))
-			stretch_begins(search, walk, moment->at_ns);
-		break;
-	case MOMENT_LINK:
-		break;
-	}
-}
-
-static void stretches_find(struct search *search, uint32_t thread)
-{
-	const struct recording *rec = search->rec;
-	size_t at = search->timeline->first[thread], end = search->timeline->first[thread + 1];
-	uint32_t op = rec->threads[thread].op;
-	struct walk walk = { .stretch = { .thread = thread,
-					  .process = rec->threads[thread].process } };
-
-	if (at == end)
-		return;
-	stretch_begins(search, &walk,
-		       op != NO_INDEX ? rec->ops[op].start_ns
-				      : search->timeline->moments[at].at_ns);
-	for (; at < end; at++)
-		look_at(search, &walk, at);
-	stretch_ends(search, &walk, op == NO_INDEX || rec->extras[op].open);
-}
 
 /* --- families --- */
 
@@ -204,139 +66,149 @@ static uint32_t family_of(uint32_t *family, uint32_t class)
 	return class;
 }
 
-/* Threads of different work may take the same lock: only calls make a family. */
-static void family_join(struct search *search, struct stretch *stretch)
+static const struct element *elements_of(const struct search *search, const struct part *part)
 {
-	const struct element *elements = search->elements + stretch->first;
+	return search->stints.elements + part->stint->first;
+}
 
-	stretch->family = NO_INDEX;
-	for (size_t i = 0; i < stretch->count; i++) {
+/* Threads of different work may take the same lock: only calls make a family. */
+static void family_join(struct search *search, struct part *part)
+{
+	const struct element *elements = elements_of(search, part);
+
+	part->family = NO_INDEX;
+	for (size_t i = 0; i < part->stint->count; i++) {
 		if (elements[i].is_hold)
 			continue;
 		uint32_t family = family_of(search->family, elements[i].class);
 
-		if (stretch->family != NO_INDEX)
-			search->family[family] = stretch->family;
+		if (part->family != NO_INDEX)
+			search->family[family] = part->family;
 		else
-			stretch->family = family;
+			part->family = family;
 	}
 }
 
 /* Calls that are made only once come before the pieces. */
-static void head_find(struct search *search, struct stretch *stretch)
+static void head_find(struct search *search, struct part *part)
 {
-	const struct element *elements = search->elements + stretch->first;
-	size_t number = (size_t)(stretch - search->stretches) + 1;
+	const struct element *elements = elements_of(search, part);
+	size_t number = (size_t)(part - search->parts) + 1;
 
-	for (size_t i = stretch->count; i-- > 0;) {
+	for (size_t i = part->stint->count; i-- > 0;) {
 		size_t *seen_in = &search->seen_in[elements[i].class];
 
 		if (*seen_in == number)
-			stretch->head = i;
+			part->head = i;
 		*seen_in = number;
 	}
-	search->is_head[elements[stretch->head].class] = true;
+	search->is_head[elements[part->head].class] = true;
 }
 
-static void pieces_count(const struct search *search, struct stretch *stretch)
+static void pieces_count(const struct search *search, struct part *part)
 {
-	const struct element *elements = search->elements + stretch->first;
+	const struct element *elements = elements_of(search, part);
 	const struct moment *moments = search->timeline->moments;
+	size_t count = part->stint->count;
 
-	while (stretch->head < stretch->count && !search->is_head[elements[stretch->head].class])
-		stretch->head++;
-	for (size_t i = stretch->head; i < stretch->count; i++)
+	while (part->head < count && !search->is_head[elements[part->head].class])
+		part->head++;
+	for (size_t i = part->head; i < count; i++)
 		if (search->is_head[elements[i].class]) {
-			stretch->pieces++;
-			stretch->last_taken_ns =
-				i ? moments[elements[i - 1].last].at_ns : stretch->begin_ns;
+			part->pieces++;
+			part->last_taken_ns =
+				i ? moments[elements[i - 1].last].at_ns : part->stint->begin_ns;
 		}
-	stretch->end_ns = moments[elements[stretch->count - 1].last].at_ns;
 }
 
-static int compare_stretches(const void *left, const void *right)
+static int compare_parts(const void *left, const void *right)
 {
-	const struct stretch *a = left, *b = right;
+	const struct part *a = left, *b = right;
+	const struct stint *one = a->stint, *other = b->stint;
 
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
+	if (one->process != other->process)
+		return one->process < other->process ? -1 : 1;
 	if (a->family != b->family)
 		return a->family < b->family ? -1 : 1;
-	if (a->begin_ns != b->begin_ns)
-		return a->begin_ns < b->begin_ns ? -1 : 1;
-	return (a->first > b->first) - (a->first < b->first);
+	if (one->begin_ns != other->begin_ns)
+		return one->begin_ns < other->begin_ns ? -1 : 1;
+	return (one->first > other->first) - (one->first < other->first);
 }
 
-static void families_find(struct search *search)
+static void families_find(struct search *search, uint32_t class_count)
 {
-	uint32_t count = (uint32_t)search->classes->count;
+	size_t count = search->stints.count;
 
-	search->family = memory_new(count, sizeof(*search->family));
-	search->is_head = memory_new(count, sizeof(*search->is_head));
-	search->seen_in = memory_new(count, sizeof(*search->seen_in));
-	search->evidence = memory_new(count, sizeof(*search->evidence));
-	for (uint32_t i = 0; i < count; i++)
+	search->family = memory_new(class_count, sizeof(*search->family));
+	search->is_head = memory_new(class_count, sizeof(*search->is_head));
+	search->seen_in = memory_new(class_count, sizeof(*search->seen_in));
+	search->evidence = memory_new(class_count, sizeof(*search->evidence));
+	search->parts = memory_new(count, sizeof(*search->parts));
+	for (uint32_t i = 0; i < class_count; i++)
 		search->family[i] = i;
-	for (size_t i = 0; i < search->stretch_count; i++)
-		family_join(search, &search->stretches[i]);
-	for (size_t i = 0; i < search->stretch_count; i++) {
-		struct stretch *stretch = &search->stretches[i];
-
-		if (stretch->family != NO_INDEX)
-			stretch->family = family_of(search->family, stretch->family);
-		head_find(search, stretch);
+	for (size_t i = 0; i < count; i++) {
+		search->parts[i].stint = &search->stints.all[i];
+		family_join(search, &search->parts[i]);
 	}
-	for (size_t i = 0; i < search->stretch_count; i++)
-		pieces_count(search, &search->stretches[i]);
-	if (search->stretch_count)
-		qsort(search->stretches, search->stretch_count, sizeof(*search->stretches),
-		      compare_stretches);
+	for (size_t i = 0; i < count; i++) {
+		struct part *part = &search->parts[i];
+
+		if (part->family != NO_INDEX)
+			part->family = family_of(search->family, part->family);
+		head_find(search, part);
+	}
+	for (size_t i = 0; i < count; i++)
+		pieces_count(search, &search->parts[i]);
+	if (count)
+		qsort(search->parts, count, sizeof(*search->parts), compare_parts);
 }
 
 /* --- rounds --- */
 
-/* Stretches that go on at one time, from the first one on. */
-static size_t round_size(const struct stretch *stretches, size_t count)
+/* Parts that go on at one time, from the first one on. */
+static size_t round_size(const struct part *parts, size_t count)
 {
-	uint64_t end_ns = stretches[0].end_ns;
+	uint64_t end_ns = parts[0].stint->end_ns;
 	size_t size = 1;
 
-	while (size < count && stretches[size].process == stretches[0].process &&
-	       stretches[size].family == stretches[0].family && stretches[size].begin_ns < end_ns) {
-		if (stretches[size].end_ns < end_ns)
-			end_ns = stretches[size].end_ns;
+	while (size < count && parts[size].stint->process == parts[0].stint->process &&
+	       parts[size].family == parts[0].family && parts[size].stint->begin_ns < end_ns) {
+		if (parts[size].stint->end_ns < end_ns)
+			end_ns = parts[size].stint->end_ns;
 		size++;
 	}
 	return size;
 }
 
 struct sums {
-	uint64_t first_end_ns;
-	uint64_t last_end_ns;
+	uint64_t first_idle_ns;
 	uint64_t last_taken_ns;
+	const struct stint *last; /* to end */
 	size_t pieces;
 	uint32_t least;
 	uint32_t most;
 	bool is_cut;
 };
 
-static struct sums sums_of(const struct stretch *stretches, size_t size)
+static struct sums sums_of(const struct part *parts, size_t size)
 {
-	struct sums sums = { .first_end_ns = UINT64_MAX, .least = UINT32_MAX };
+	struct sums sums = { .first_idle_ns = UINT64_MAX,
+			     .last = parts[0].stint,
+			     .least = UINT32_MAX };
 
-	for (size_t i = 0; i < size; i++) {
-		const struct stretch *stretch = &stretches[i];
+	for (const struct part *part = parts; part < parts + size; part++) {
+		const struct stint *stint = part->stint;
 
-		if (stretch->end_ns < sums.first_end_ns)
-			sums.first_end_ns = stretch->end_ns;
-		if (stretch->end_ns > sums.last_end_ns)
-			sums.last_end_ns = stretch->end_ns;
-		if (stretch->last_taken_ns > sums.last_taken_ns)
-			sums.last_taken_ns = stretch->last_taken_ns;
-		sums.pieces += stretch->pieces;
-		sums.least = stretch->pieces < sums.least ? stretch->pieces : sums.least;
-		sums.most = stretch->pieces > sums.most ? stretch->pieces : sums.most;
-		sums.is_cut |= stretch->is_cut || !stretch->pieces;
+		if (stint->idle_ns < sums.first_idle_ns)
+			sums.first_idle_ns = stint->idle_ns;
+		if (stint->end_ns > sums.last->end_ns)
+			sums.last = stint;
+		if (part->last_taken_ns > sums.last_taken_ns)
+			sums.last_taken_ns = part->last_taken_ns;
+		sums.pieces += part->pieces;
+		sums.least = part->pieces < sums.least ? part->pieces : sums.least;
+		sums.most = part->pieces > sums.most ? part->pieces : sums.most;
+		sums.is_cut |= stint->is_cut || !part->pieces;
 	}
 	return sums;
 }
@@ -344,22 +216,35 @@ static struct sums sums_of(const struct stretch *stretches, size_t size)
 static bool looks_shared(const struct sums *sums, size_t size)
 {
 	return size > 1 && !sums->is_cut && sums->pieces >= PIECES_EACH_LEAST * size &&
-	       sums->last_taken_ns <= sums->first_end_ns;
+	       sums->last_taken_ns <= sums->first_idle_ns;
 }
 
-static void round_tells(struct search *search, const struct stretch *stretches, size_t size)
+/* That nobody ends before the last piece has begun, had the last calls ended at any time. */
+static double log_chance_of(const struct part *parts, size_t size, const struct sums *sums)
 {
-	const struct sums sums = sums_of(stretches, size);
-	struct evidence *evidence = &search->evidence[stretches->family];
+	double window_ns = (double)(sums->last->end_ns - sums->last_taken_ns);
+	double length_ns = (double)(sums->last->end_ns - parts[0].stint->begin_ns);
+	double log_chance = 0;
+
+	for (const struct part *part = parts; part < parts + size; part++) {
+		double late_ns = (double)(part->stint->idle_ns - part->stint->end_ns);
+
+		if (part->stint != sums->last)
+			log_chance += log(fmin(1, (window_ns + late_ns) / length_ns));
+	}
+	return log_chance;
+}
+
+static void round_tells(struct search *search, const struct part *parts, size_t size)
+{
+	const struct sums sums = sums_of(parts, size);
+	struct evidence *evidence = &search->evidence[parts->family];
 
 	if (!looks_shared(&sums, size)) {
 		evidence->others += sums.pieces;
 		return;
 	}
-	double window_ns = (double)(sums.last_end_ns - sums.last_taken_ns);
-	double length_ns = (double)(sums.last_end_ns - stretches->begin_ns);
-
-	evidence->log_chance += (double)(size - 1) * log(window_ns / length_ns);
+	evidence->log_chance += log_chance_of(parts, size, &sums);
 	evidence->shared += sums.pieces;
 	/* One more is what a remainder gives. */
 	evidence->differs |= sums.most - sums.least > 1;
@@ -380,40 +265,40 @@ static void mark_add(struct search *search, struct pieces *pieces, struct piece_
 	pieces->marks[pieces->mark_count++] = mark;
 }
 
-static void stretch_mark(struct search *search, struct pieces *pieces,
-			 const struct stretch *stretch)
+static void part_mark(struct search *search, struct pieces *pieces, const struct part *part)
 {
-	const struct element *elements = search->elements + stretch->first;
+	const struct element *elements = elements_of(search, part);
 	const struct moment *moments = search->timeline->moments;
+	size_t count = part->stint->count;
 
-	for (size_t i = stretch->head; i <= stretch->count; i++) {
-		bool is_first = i == stretch->head;
+	for (size_t i = part->head; i <= count; i++) {
+		bool is_first = i == part->head;
 		size_t moment = is_first ? elements[i].first : elements[i - 1].last;
 
-		if (i < stretch->count && !search->is_head[elements[i].class])
+		if (i < count && !search->is_head[elements[i].class])
 			continue;
 		mark_add(search, pieces,
 			 (struct piece_mark){ .at_ns = moments[moment].at_ns,
 					      .moment = moment,
 					      .is_first = is_first,
-					      .piece = i < stretch->count ? 0 : NO_INDEX });
+					      .piece = i < count ? 0 : NO_INDEX });
 	}
 }
 
-static void round_add(struct search *search, struct pieces *pieces, const struct stretch *stretches,
+static void round_add(struct search *search, struct pieces *pieces, const struct part *parts,
 		      size_t size)
 {
-	const struct sums sums = sums_of(stretches, size);
-	const struct evidence *evidence = &search->evidence[stretches->family];
+	const struct sums sums = sums_of(parts, size);
+	const struct evidence *evidence = &search->evidence[parts->family];
 
 	if (!is_shared_out(evidence) || !looks_shared(&sums, size))
 		return;
 	for (size_t i = 0; i < size; i++)
-		stretch_mark(search, pieces, &stretches[i]);
+		part_mark(search, pieces, &parts[i]);
 	pieces->rounds = memory_grow(pieces->rounds, &search->round_capacity,
 				     pieces->round_count + 1, sizeof(*pieces->rounds));
 	pieces->rounds[pieces->round_count++] =
-		(struct round){ .family = stretches->family,
+		(struct round){ .family = parts->family,
 				.is_sure = evidence->log_chance <= log(assume.pieces_chance) };
 }
 
@@ -463,25 +348,26 @@ void pieces_build(struct pieces *pieces, const struct recording *rec,
 		  const struct class_table *classes, const struct timeline *timeline,
 		  size_t thread_count)
 {
-	struct search search = { .rec = rec, .classes = classes, .timeline = timeline };
+	struct search search = { .timeline = timeline };
+	size_t count;
 
 	*pieces = (struct pieces){ 0 };
-	for (uint32_t t = 0; t < thread_count; t++)
-		stretches_find(&search, t);
-	families_find(&search);
-	for (size_t i = 0, size; i < search.stretch_count; i += size) {
-		size = round_size(search.stretches + i, search.stretch_count - i);
-		if (search.stretches[i].family != NO_INDEX)
-			round_tells(&search, search.stretches + i, size);
+	stints_build(&search.stints, rec, classes, timeline, thread_count);
+	count = search.stints.count;
+	families_find(&search, (uint32_t)classes->count);
+	for (size_t i = 0, size; i < count; i += size) {
+		size = round_size(search.parts + i, count - i);
+		if (search.parts[i].family != NO_INDEX)
+			round_tells(&search, search.parts + i, size);
 	}
-	for (size_t i = 0, size; i < search.stretch_count; i += size) {
-		size = round_size(search.stretches + i, search.stretch_count - i);
-		if (search.stretches[i].family != NO_INDEX)
-			round_add(&search, pieces, search.stretches + i, size);
+	for (size_t i = 0, size; i < count; i += size) {
+		size = round_size(search.parts + i, count - i);
+		if (search.parts[i].family != NO_INDEX)
+			round_add(&search, pieces, search.parts + i, size);
 	}
 	pieces_number(pieces);
-	free(search.elements);
-	free(search.stretches);
+	stints_free(&search.stints);
+	free(search.parts);
 	free(search.family);
 	free(search.is_head);
 	free(search.seen_in);

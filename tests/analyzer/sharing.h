@@ -22,11 +22,12 @@ static inline void sharing_work(struct sketch *sketch, uint32_t thread, const ch
 		sketch_sleep(sketch, thread, name, at_ms, at_ms + length_ms);
 }
 
-static inline void sharing_meet(struct sketch *sketch, double at_ms)
+/* The first thread comes last. */
+static inline void sharing_meet(struct sketch *sketch, double two_ms, double at_ms)
 {
 	for (uint32_t i = 1; i <= 2; i++)
-		sketch_wait(sketch, i, REASON_BARRIER, "barrier", at_ms, at_ms + SHARING_BARRIER_MS,
-			    NO_INDEX);
+		sketch_wait(sketch, i, REASON_BARRIER, "barrier", i == 2 ? two_ms : at_ms,
+			    at_ms + SHARING_BARRIER_MS, NO_INDEX);
 	sketch_link(sketch, 1, LINK_WAKE, "barrier", at_ms + SHARING_BARRIER_MS, 1, NO_INDEX);
 }
 
@@ -47,7 +48,7 @@ static inline void sharing_rounds(struct sketch *sketch, int count)
 		sharing_work(sketch, 1, "short", SHARING_SHORT_MS, from_ms + 2 * SHARING_LONG_MS,
 			     to_ms);
 		sharing_work(sketch, 2, "short", SHARING_SHORT_MS, from_ms, to_ms);
-		sharing_meet(sketch, to_ms);
+		sharing_meet(sketch, to_ms, to_ms);
 	}
 }
 

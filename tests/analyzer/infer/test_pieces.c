@@ -46,11 +46,15 @@ static const struct {
 	double one_ms; /* of the first thread's pieces, */
 	double two_ms; /* and of the second one's */
 	double two_works_ms;
+	double two_waits_ms;
+	bool is_shared;
 } others[] = {
-	/* 0: as many each */ { 2, 2, 20 },
-	/* 1: one is more than the other by a remainder */ { 2, 2, 18 },
-	/* 2: a thread ends while there are pieces left */ { 2, 2, 12 },
-	/* 3: one piece each */ { 20, 20, 20 },
+	/* 0: as many each */ { 2, 2, 20, 20, false },
+	/* 1: one is more than the other by a remainder */ { 2, 2, 18, 18, false },
+	/* 2: a thread is idle while there are pieces left */ { 2, 2, 12, 12, false },
+	/* 3: one piece each */ { 20, 20, 20, 20, false },
+	/* 4: a thread waits for a CPU behind its last piece */ { 2, 2, 16, 18.5, true },
+	/* 5: and still sees that there are pieces left */ { 2, 2, 16, 17.5, false },
 };
 
 START_TEST(what_was_given_out_beforehand_is_left)
@@ -66,10 +70,12 @@ START_TEST(what_was_given_out_beforehand_is_left)
 			     from_ms + SHARING_WORK_MS);
 		sharing_work(&sketch, 2, "piece", others[_i].two_ms, from_ms,
 			     from_ms + others[_i].two_works_ms);
-		sharing_meet(&sketch, from_ms + SHARING_WORK_MS);
+		sharing_meet(&sketch, from_ms + others[_i].two_waits_ms, from_ms + SHARING_WORK_MS);
 	}
 	pieces_of(&sketch, &pieces);
-	ck_assert_uint_eq(pieces.round_count, 0);
+	ck_assert_uint_eq(pieces.round_count, others[_i].is_shared ? ROUNDS : 0);
+	for (size_t i = 0; i < pieces.round_count; i++)
+		ck_assert(!pieces.rounds[i].is_sure);
 	pieces_free(&pieces);
 	sketch_free(&sketch);
 }
