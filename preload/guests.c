@@ -15,19 +15,19 @@
  * protection. Where that is not to be had, nothing is changed. Threads: the constructor, alone, or
  * the control thread; the wrappers in any. Nothing is held across a real call.
  */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #include "guests.h"
+#include "locks.h"
 #include "objects.h"
-#include "watch.h"
 
 extern struct r_debug _r_debug;
 
 enum guest {
-#define GUEST_WAIT(reason, type, symbol, parameters, arguments, address, name) GUEST_##symbol,
-#define GUEST_POLL(symbol, parameters, arguments)                              GUEST_##symbol,
+#define GUEST_ROW(symbol) GUEST_##symbol,
 #include "guests.def"
 	GUESTS
 };
@@ -35,9 +35,7 @@ enum guest {
 _Static_assert((int)GUESTS <= (int)GUESTS_MOST, "the tables of slots.c have room for them");
 
 static const struct symbol_row rows[GUESTS] = {
-#define GUEST_WAIT(reason, type, symbol, parameters, arguments, address, name) \
-	SYMBOL_ROW(#symbol, "", SYMBOL_FUNCTION),
-#define GUEST_POLL(symbol, parameters, arguments) SYMBOL_ROW(#symbol, "", SYMBOL_FUNCTION),
+#define GUEST_ROW(symbol) SYMBOL_ROW(#symbol, "", SYMBOL_FUNCTION),
 #include "guests.def"
 };
 
@@ -49,7 +47,14 @@ static void *real_of(enum guest guest)
 	return __atomic_load_n(&guest_real[guest], __ATOMIC_RELAXED);
 }
 
-/* --- Wrappers --- */
+static uint32_t name_of(enum guest guest)
+{
+	const char *symbol = rows[guest].symbol;
+
+	return string_intern(symbol, strlen(symbol));
+}
+
+/* --- Waits and polls --- */
 
 struct guest_wait {
 	uint64_t handle;
@@ -64,9 +69,8 @@ static void guest_wait_begin(struct guest_wait *wait, enum reason reason, enum g
 		return;
 	const struct watch *watch = address ? watch_get(self, address, WATCH_MUTEX) : NULL;
 	uint32_t ident = watch ? watch->ident : name ? string_intern(name, strlen(name)) : 0;
-	const char *symbol = rows[guest].symbol;
-	wait->handle = wait_begin(self, reason, string_intern(symbol, strlen(symbol)), address,
-				  ident, caller_stack(self, caller), caller.frame);
+	wait->handle = wait_begin(self, reason, name_of(guest), address, ident,
+				  caller_stack(self, caller), caller.frame);
 	self_leave(self);
 }
 
@@ -85,9 +89,8 @@ static uint64_t poll_begin(enum guest guest, struct caller caller)
 	struct self *self = hook_enter();
 	if (!self)
 		return 0;
-	const char *symbol = rows[guest].symbol;
-	uint64_t op = op_begin(self, KIND_POLL, string_intern(symbol, strlen(symbol)), 0, -1,
-			       caller_stack(self, caller), caller.frame);
+	uint64_t op = op_begin(self, KIND_POLL, name_of(guest), 0, -1, caller_stack(self, caller),
+			       caller.frame);
 	self_leave(self);
 	return op;
 }
@@ -102,6 +105,85 @@ static int poll_end(uint64_t op, int result)
 	return result;
 }
 
+/* --- Locks --- */
+
+/* Whether somebody is in a section that has no name, as far as it was entered while recording. */
+static uint32_t is_critical, is_atomic;
+
+static void section_becomes(uint32_t *section, uint32_t taken)
+{
+	if (section)
+		__atomic_store_n(section, taken, __ATOMIC_RELAXED);
+}
+
+static void guest_gained(const void *lock, uint32_t *section, struct caller caller)
+{
+	struct watch *watch = watch_find(lock);
+
+	section_becomes(section, 1);
+	if (!watch && locks_are_all_watched())
+		watch = lock_watch_all(lock, WATCH_MUTEX);
+	if (watch)
+		lock_hold_begin(watch, WATCH_MUTEX, caller);
+	else
+		lock_remember(lock, caller.pc);
+}
+
+static void guest_lock_wait(struct lock_wait *wait, const void *lock, enum guest guest,
+			    struct caller caller)
+{
+	lock_wait_begin(wait, lock, WATCH_MUTEX, (struct lock_look){ 0, false }, REASON_MUTEX,
+			name_of(guest), caller);
+}
+
+/* As for mutexes, only who finds it taken waits. */
+static bool guest_lock_begin(struct lock_wait *wait, const void *lock, const uint32_t *section,
+			     enum guest guest, struct caller caller)
+{
+	const uint32_t *word = section ? section : lock;
+
+	if (!__atomic_load_n(word, __ATOMIC_RELAXED))
+		return false;
+	guest_lock_wait(wait, lock, guest, caller);
+	return true;
+}
+
+static void guest_lock_end(struct lock_wait *wait, uint32_t *section)
+{
+	section_becomes(section, 1);
+	lock_wait_end(wait, LOCK_HELD, false);
+}
+
+/* The watch for which lock_release_record() is to be called behind the real call, or NULL. */
+static struct watch *guest_release(const void *lock, uint32_t *section,
+				   struct hold_release *release)
+{
+	struct watch *watch = watch_find(lock);
+
+	if (!watch && lock_was_held_long(lock))
+		watch = lock_watch_all(lock, WATCH_MUTEX);
+	section_becomes(section, 0);
+	if (watch && watch->type == WATCH_MUTEX)
+		return lock_release(watch, release, false) ? watch : NULL;
+	lock_recall(lock);
+	return NULL;
+}
+
+static void guest_tried(const void *lock, enum guest guest, bool is_gained, struct caller caller)
+{
+	struct lock_wait wait;
+
+	if (is_gained) {
+		guest_gained(lock, NULL, caller);
+		lock_hold_tried(lock, WATCH_MUTEX);
+	} else if (lock_try_counts(lock)) {
+		guest_lock_wait(&wait, lock, guest, caller);
+		lock_wait_end(&wait, LOCK_NOT_GAINED, true);
+	}
+}
+
+/* --- Wrappers --- */
+
 #define GUEST_WAIT(reason, type, symbol, parameters, arguments, address, name)                   \
 	static type guest_##symbol parameters                                                    \
 	{                                                                                        \
@@ -111,6 +193,51 @@ static int poll_end(uint64_t op, int result)
 		__attribute__((cleanup(guest_wait_end))) struct guest_wait wait;                 \
 		guest_wait_begin(&wait, REASON_##reason, GUEST_##symbol, address, name, CALLER); \
 		return call arguments;                                                           \
+	}
+#define GUEST_LOCK(symbol, parameters, arguments, lock, section)                             \
+	static void guest_##symbol parameters                                                \
+	{                                                                                    \
+		void(*call) parameters = (void(*) parameters)real_of(GUEST_##symbol);        \
+		struct lock_wait wait;                                                       \
+		if (recorder_is_off()) {                                                     \
+			call arguments;                                                      \
+		} else if (guest_lock_begin(&wait, lock, section, GUEST_##symbol, CALLER)) { \
+			call arguments;                                                      \
+			guest_lock_end(&wait, section);                                      \
+		} else {                                                                     \
+			call arguments;                                                      \
+			guest_gained(lock, section, CALLER);                                 \
+		}                                                                            \
+	}
+#define GUEST_UNLOCK(symbol, parameters, arguments, lock, section)                    \
+	static void guest_##symbol parameters                                         \
+	{                                                                             \
+		void(*call) parameters = (void(*) parameters)real_of(GUEST_##symbol); \
+		struct hold_release release;                                          \
+		struct watch *watch = guest_release(lock, section, &release);         \
+		call arguments;                                                       \
+		if (watch)                                                            \
+			lock_release_record(watch, &release);                         \
+	}
+#define GUEST_TRY(symbol)                                                         \
+	static int guest_##symbol(void *lock)                                     \
+	{                                                                         \
+		int is_gained = ((int (*)(void *))real_of(GUEST_##symbol))(lock); \
+		if (!recorder_is_off())                                           \
+			guest_tried(lock, GUEST_##symbol, is_gained, CALLER);     \
+		return is_gained;                                                 \
+	}
+#define GUEST_MADE(symbol)                                         \
+	static void guest_##symbol(void *lock)                     \
+	{                                                          \
+		lock_made(lock, CALLER);                           \
+		((void (*)(void *))real_of(GUEST_##symbol))(lock); \
+	}
+#define GUEST_GONE(symbol)                                         \
+	static void guest_##symbol(void *lock)                     \
+	{                                                          \
+		((void (*)(void *))real_of(GUEST_##symbol))(lock); \
+		watch_forget(lock);                                \
 	}
 #define GUEST_POLL(symbol, parameters, arguments)                                   \
 	static int guest_##symbol parameters                                        \
@@ -124,9 +251,7 @@ static int poll_end(uint64_t op, int result)
 #include "guests.def"
 
 static void *const wrappers[GUESTS] = {
-#define GUEST_WAIT(reason, type, symbol, parameters, arguments, address, name) \
-	(void *)guest_##symbol,
-#define GUEST_POLL(symbol, parameters, arguments) (void *)guest_##symbol,
+#define GUEST_ROW(symbol) (void *)guest_##symbol,
 #include "guests.def"
 };
 

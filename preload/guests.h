@@ -13,7 +13,7 @@ void guests_find(void) HIDDEN;
 /* Where calls are made to lead here later: looks for the functions in the objects that are loaded
  * now. With the loader's lock. */
 void guests_look(void) HIDDEN;
-enum { GUESTS_MOST = 32 };
+enum { GUESTS_MOST = 48 };
 unsigned guests_count(void) HIDDEN;
 /* NULL: it is not loaded. */
 void *guests_real_of(unsigned row) HIDDEN;

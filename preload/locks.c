@@ -12,8 +12,7 @@
 #include "locks.h"
 
 void lock_wait_begin(struct lock_wait *wait, const void *lock, enum watch_type type,
-		     struct lock_look look, enum reason reason, enum call call,
-		     struct caller caller)
+		     struct lock_look look, enum reason reason, uint32_t call, struct caller caller)
 {
 	*wait = (struct lock_wait){ .is_shared = look.is_shared, .frame = caller.frame };
 	struct self *self = hook_enter();

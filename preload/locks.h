@@ -29,9 +29,10 @@ struct lock_wait {
 	const void *frame;
 };
 
-/* After a try has failed and before sleeping. Always pair it with lock_wait_end(). */
+/* After a try has failed and before sleeping. `call` is the string id of its name. Always pair it
+ * with lock_wait_end(). */
 void lock_wait_begin(struct lock_wait *, const void *lock, enum watch_type, struct lock_look,
-		     enum reason, enum call, struct caller) HIDDEN;
+		     enum reason, uint32_t call, struct caller) HIDDEN;
 
 /* How the wait ended: given up, acquired by one of several holders, acquired alone, or alone from
  * an owner that died. */

@@ -83,7 +83,8 @@ bool symbols_object(struct symbols *symbols, uint32_t process, uint64_t address,
 
 /*
  * Writes the data object at `address` ("table_lock", "cache+16", else "module+0x1234") into `text`.
- * False when the address is in no module; `text` then is empty.
+ * A function that begins there stands for an object of its library. False when the address is in no
+ * module; `text` then is empty.
  */
 bool symbols_object_text(struct symbols *symbols, uint32_t process, uint64_t address,
 			 uint64_t at_ns, char *text, size_t text_bytes);

@@ -7,6 +7,19 @@
 
 #include "symbols.h"
 
+static bool put_function(struct symbols *symbols, uint32_t process, uint64_t address,
+			 uint64_t at_ns, char *text, size_t text_bytes)
+{
+	const struct symbol_place *place =
+		symbols_place_of_address(symbols, process, address, at_ns);
+	const char *function = place->frames[place->frame_count - 1].function;
+
+	if (!function || place->function_offset)
+		return false;
+	snprintf(text, text_bytes, "%s", function);
+	return true;
+}
+
 bool symbols_object_text(struct symbols *symbols, uint32_t process, uint64_t address,
 			 uint64_t at_ns, char *text, size_t text_bytes)
 {
@@ -15,6 +28,8 @@ bool symbols_object_text(struct symbols *symbols, uint32_t process, uint64_t add
 	text[0] = '\0';
 	if (!symbols_object(symbols, process, address, at_ns, &object))
 		return false;
+	if (!object.name && put_function(symbols, process, address, at_ns, text, text_bytes))
+		return true;
 	if (!object.name)
 		snprintf(text, text_bytes, "%s+0x%" PRIx64,
 			 symbols_module_name(symbols, object.module), object.offset);

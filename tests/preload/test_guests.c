@@ -11,8 +11,18 @@ static const struct target_case cases[] = {
 		  "waits",
 		  { { "wait", "mutex", "GOMP_critical_name_start", 2, 2 },
 		    { "wait", "mutex", "omp_set_lock", 2, 2 },
+		    { "wait", "mutex", "GOMP_critical_start", 2, 2 },
+		    { "op", "hold", "mutex teams+0x", 6, 6 },
+		    { "op", "hold", "mutex libgomp.so", 3, 3 },
 		    { "wait", "barrier", "GOMP_barrier", 2, MANY } } },
-	/* 1 */ { "teams", "asks", { { "wait", "", "", 0, 0 } } },
+	/* 1 */
+	{ "teams",
+	  "tries",
+	  { { "wait", "mutex", "omp_test_lock", 1, 1 },
+	    { "wait", "mutex", "", 1, 1 },
+	    { "op", "hold", "mutex teams+0x", 2, 2 },
+	    { "op", "hold", "", 2, 2 } } },
+	/* 2 */ { "teams", "asks", { { "wait", "", "", 0, 0 } } },
 };
 
 /* Bound at start-up and read-only by then, or not bound yet. */

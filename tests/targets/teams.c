@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answer expected: a team of three waits at a barrier, for a critical section and for a lock, by
+ * Answer expected: a team of three waits at a barrier, for critical sections and for a lock, by
  * calls of libgomp. A program that asks about its functions is answered as alone.
  */
 #include "scenario.h"
@@ -9,11 +9,15 @@
 
 void GOMP_parallel(void (*)(void *), void *, unsigned, unsigned);
 void GOMP_barrier(void);
+void GOMP_critical_start(void);
+void GOMP_critical_end(void);
 void GOMP_critical_name_start(void **);
 void GOMP_critical_name_end(void **);
 void omp_init_lock(void *);
 void omp_set_lock(void *);
+int omp_test_lock(void *);
 void omp_unset_lock(void *);
+void omp_destroy_lock(void *);
 int omp_get_thread_num(void);
 
 /* Not in this process. */
@@ -50,6 +54,25 @@ static void work(void *unused)
 	hold_on();
 	together++;
 	omp_unset_lock(lock);
+	GOMP_barrier();
+	inside = 0;
+	GOMP_barrier();
+	GOMP_critical_start();
+	hold_on();
+	GOMP_critical_end();
+}
+
+/* Nobody else wants it: nothing is recorded of it but the try that failed. */
+static void tries(void)
+{
+	omp_init_lock(lock);
+	printf("tried %d %d\n", omp_test_lock(lock), omp_test_lock(lock));
+	omp_unset_lock(lock);
+	omp_set_lock(lock);
+	omp_unset_lock(lock);
+	omp_destroy_lock(lock);
+	GOMP_critical_start();
+	GOMP_critical_end();
 }
 
 static void waits(void)
@@ -69,6 +92,8 @@ static void asks(void)
 	       dlsym(RTLD_DEFAULT, "io_uring_submit") != NULL);
 }
 
-static const struct scenario scenarios[] = { { "waits", waits }, { "asks", asks } };
+static const struct scenario scenarios[] = { { "waits", waits },
+					     { "tries", tries },
+					     { "asks", asks } };
 
 SCENARIOS_MAIN

@@ -224,6 +224,9 @@ START_TEST(data_objects)
 	ck_assert_str_eq(text, "cache+16");
 	ck_assert(symbols_object_text(symbols, 0, BASE_0 + 0x200010, 0, text, sizeof(text)));
 	ck_assert_str_eq(text, "libgone.so.1+0x10");
+	ck_assert(symbols_object_text(symbols, 0, BASE_0 + sample_symbol("server", "worker"), 0,
+				      text, sizeof(text)));
+	ck_assert_str_eq(text, "worker");
 	ck_assert(!symbols_object_text(symbols, 0, 0x1000, 0, text, sizeof(text)));
 	ck_assert_str_eq(text, "");
 	symbols_free(symbols);
