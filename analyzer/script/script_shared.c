@@ -53,18 +53,27 @@ static void parties_find(struct script *script, const struct recording *rec,
 	}
 }
 
+/* Who does not wait where it arrives waits elsewhere, and says nothing of when the others go on. */
+static uint64_t left_ns_of(const struct rec_wait *wait)
+{
+	return wait->end_ns > wait->start_ns ? wait->end_ns : UINT64_MAX;
+}
+
 /* The end of the waits of one meeting: as many as take part, and nobody comes once one has left. */
 static size_t meeting_end(const struct recording *rec, const struct arrival *arrivals, size_t from,
 			  size_t count, uint32_t parties)
 {
-	uint64_t left_ns = rec->waits[arrivals[from].wait].end_ns;
+	uint64_t left_ns = left_ns_of(&rec->waits[arrivals[from].wait]);
 	size_t to = from + 1;
 
 	for (; to < count && to - from < parties &&
 	       arrivals[to].barrier == arrivals[from].barrier && arrivals[to].at_ns <= left_ns;
-	     to++)
-		if (rec->waits[arrivals[to].wait].end_ns < left_ns)
-			left_ns = rec->waits[arrivals[to].wait].end_ns;
+	     to++) {
+		uint64_t its_ns = left_ns_of(&rec->waits[arrivals[to].wait]);
+
+		if (its_ns < left_ns)
+			left_ns = its_ns;
+	}
 	return to;
 }
 

@@ -333,6 +333,9 @@ static void happen(struct compiler *compiler, const struct moment *moment)
 		script_wait_ends(compiler, moment->index);
 		break;
 	case MOMENT_WAIT_POINT:
+		/* others wait for who comes to a barrier */
+		if (compiler->rec->waits[moment->index].reason == REASON_BARRIER)
+			note_work(compiler, true);
 		script_wait_begins(compiler, moment->index);
 		script_wait_ends(compiler, moment->index);
 		break;

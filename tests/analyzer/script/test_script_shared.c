@@ -135,6 +135,32 @@ START_TEST(who_opens_a_barrier_wakes_the_others)
 }
 END_TEST
 
+/* They go on to wait for something else. */
+START_TEST(who_comes_and_does_not_wait_is_waited_for)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	for (uint32_t t = 0; t < 3; t++)
+		sketch_thread(&sketch, "worker", 0, 30);
+	sketch_wait(&sketch, 0, REASON_BARRIER, "B", 10, 10, NO_INDEX);
+	sketch_wait(&sketch, 1, REASON_BARRIER, "B", 11, 12.5, NO_INDEX);
+	sketch_wait(&sketch, 2, REASON_BARRIER, "B", 12, 12, NO_INDEX);
+	sketch_link(&sketch, 2, LINK_WAKE, "B", 12, 2, NO_INDEX);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const struct expected_step steps[] = {
+		{ STEP_RUN, 11 },
+		{ STEP_BARRIER, 0.5 },
+		{ STEP_RUN, 17.5 },
+	};
+	expect_steps(&script, 1, steps, sizeof(steps) / sizeof(steps[0]));
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(permits_are_the_largest_deficit);
@@ -142,4 +168,5 @@ SUITE()
 	TEST(a_wait_without_a_post_stays);
 	TEST(a_barrier_to_which_not_all_came_is_not_waited_at);
 	TEST(who_opens_a_barrier_wakes_the_others);
+	TEST(who_comes_and_does_not_wait_is_waited_for);
 }

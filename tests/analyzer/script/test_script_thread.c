@@ -246,6 +246,28 @@ START_TEST(rounds_that_are_cut_are_no_tries)
 }
 END_TEST
 
+START_TEST(who_came_to_a_barrier_has_not_been_idle)
+{
+	static const struct expected_step steps[] = {
+		{ STEP_DELAY, 1 },   { STEP_DELAY, 4 }, { STEP_OVERRUN, 0 },
+		{ STEP_BARRIER, 0 }, { STEP_MARK, 0 },  { STEP_END, 0 },
+	};
+	struct sketch sketch;
+	struct script script;
+
+	sketch_idle(&sketch);
+	sketch_sleep(&sketch, 0, "nap", 1, 5);
+	sketch_wait(&sketch, 0, REASON_BARRIER, "B", 5, 5, NO_INDEX);
+	sketch_wait(&sketch, 1, REASON_BARRIER, "B", 2, 6, NO_INDEX);
+	sketch_link(&sketch, 1, LINK_WAKE, "B", 6, 1, NO_INDEX);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	expect_steps(&script, 0, steps, sizeof(steps) / sizeof(steps[0]));
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(a_take_that_is_cut_is_no_job)
 {
 	struct sketch sketch;
@@ -277,5 +299,6 @@ SUITE()
 	EACH(a_run_loses_no_more_than_the_kernel_says, queued_rows);
 	EACH(a_late_wake_up_was_in_a_queue_as_long_as_the_kernel_says, late_rows);
 	TEST(rounds_that_are_cut_are_no_tries);
+	TEST(who_came_to_a_barrier_has_not_been_idle);
 	TEST(a_take_that_is_cut_is_no_job);
 }
