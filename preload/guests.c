@@ -23,6 +23,7 @@
 #include "guests.h"
 #include "locks.h"
 #include "objects.h"
+#include "teams.h"
 
 extern struct r_debug _r_debug;
 
@@ -58,12 +59,13 @@ static uint32_t name_of(enum guest guest)
 
 struct guest_wait {
 	uint64_t handle;
+	bool is_meeting;
 };
 
 static void guest_wait_begin(struct guest_wait *wait, enum reason reason, enum guest guest,
 			     const void *address, const char *name, struct caller caller)
 {
-	wait->handle = 0;
+	*wait = (struct guest_wait){ 0 };
 	struct self *self = hook_enter();
 	if (!self)
 		return;
@@ -74,13 +76,24 @@ static void guest_wait_begin(struct guest_wait *wait, enum reason reason, enum g
 	self_leave(self);
 }
 
-/* Also when an exception passes. */
+static void guest_meet_begin(struct guest_wait *wait, enum guest guest, const char *name,
+			     struct caller caller)
+{
+	*wait = (struct guest_wait){ team_meets(name_of(guest), caller), true };
+	if (!wait->handle)
+		guest_wait_begin(wait, REASON_BARRIER, guest, NULL, name, caller);
+}
+
+/* Also when an exception passes. All who come to a meeting count, also who comes last. */
 static void guest_wait_end(struct guest_wait *wait)
 {
 	struct self *self = wait->handle ? hook_enter() : NULL;
 	if (!self)
 		return;
-	wait_end_brief(self, wait->handle, 0, 0);
+	if (wait->is_meeting)
+		wait_end(self, wait->handle, 0, 0);
+	else
+		wait_end_brief(self, wait->handle, 0, 0);
 	self_leave(self);
 }
 
@@ -193,6 +206,38 @@ static void guest_tried(const void *lock, enum guest guest, bool is_gained, stru
 		__attribute__((cleanup(guest_wait_end))) struct guest_wait wait;                 \
 		guest_wait_begin(&wait, REASON_##reason, GUEST_##symbol, address, name, CALLER); \
 		return call arguments;                                                           \
+	}
+#define GUEST_MEET(symbol, name)                                                 \
+	static void guest_##symbol(void)                                         \
+	{                                                                        \
+		void (*call)(void) = (void (*)(void))real_of(GUEST_##symbol);    \
+		if (recorder_is_off()) {                                         \
+			call();                                                  \
+			return;                                                  \
+		}                                                                \
+		__attribute__((cleanup(guest_wait_end))) struct guest_wait wait; \
+		guest_meet_begin(&wait, GUEST_##symbol, name, CALLER);           \
+		call();                                                          \
+	}
+#define GUEST_TEAM(type, symbol, parameters, arguments)                               \
+	static type guest_##symbol parameters                                         \
+	{                                                                             \
+		type(*call) parameters = (type(*) parameters)real_of(GUEST_##symbol); \
+		__attribute__((cleanup(team_end))) struct team team;                  \
+		team_begin(&team, &work, &data, CALLER);                              \
+		return call arguments;                                                \
+	}
+#define GUEST_TASK(symbol, parameters, arguments)                                     \
+	static void guest_##symbol parameters                                         \
+	{                                                                             \
+		void(*call) parameters = (void(*) parameters)real_of(GUEST_##symbol); \
+		team_has_task();                                                      \
+		call arguments;                                                       \
+	}
+#define GUEST_ASK(symbol)                                          \
+	static int guest_##symbol(void)                            \
+	{                                                          \
+		return ((int (*)(void))real_of(GUEST_##symbol))(); \
 	}
 #define GUEST_LOCK(symbol, parameters, arguments, lock, section)                             \
 	static void guest_##symbol parameters                                                \
@@ -370,6 +415,18 @@ void *guests_real_of(unsigned row)
 void *guests_wrapper_of(unsigned row)
 {
 	return wrappers[row];
+}
+
+unsigned guests_team_size(void)
+{
+	int size = guest_omp_get_num_threads();
+
+	return size > 0 ? (unsigned)size : 1;
+}
+
+unsigned guests_team_thread(void)
+{
+	return (unsigned)guest_omp_get_thread_num();
 }
 
 void *guests_named(const char *symbol)

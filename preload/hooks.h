@@ -218,6 +218,10 @@ struct hooks_thread {
 	const void *tried; /* lock that it tried in vain last, NULL = none; likewise */
 	uint32_t tries;    /* of it, one after the other */
 	bool is_armed;     /* its end will be noticed */
+	/* Of OpenMP (teams.h). */
+	struct team *team;  /* in which it works now */
+	uint64_t dock_wait; /* for its next team; 0 = none */
+	uint32_t docked;    /* threads that wait for the next team that it makes */
 };
 
 extern __thread struct hooks_thread hooks_thread HIDDEN;

@@ -7,7 +7,7 @@
 
 #include "hooks.h"
 
-enum { SYMBOL_BYTES_MAX = 33, VERSION_BYTES_MAX = 16 };
+enum { SYMBOL_BYTES_MAX = 49, VERSION_BYTES_MAX = 16 };
 
 enum symbol_type { SYMBOL_FUNCTION, SYMBOL_DATA, SYMBOL_OF_THREAD };
 
@@ -36,10 +36,11 @@ struct symbol_row {
 			     : 0U)
 #define HASH_FROM(s, i) \
 	(HASH_AT(s, i) + HASH_AT(s, (i) + 1) + HASH_AT(s, (i) + 2) + HASH_AT(s, (i) + 3))
-#define SYMBOL_HASH(s)                                                              \
-	(5381U * POWER_OF_33(sizeof(s) - 1) + HASH_FROM(s, 0) + HASH_FROM(s, 4) +   \
-	 HASH_FROM(s, 8) + HASH_FROM(s, 12) + HASH_FROM(s, 16) + HASH_FROM(s, 20) + \
-	 HASH_FROM(s, 24) + HASH_FROM(s, 28))
+#define SYMBOL_HASH(s)                                                               \
+	(5381U * POWER_OF_33(sizeof(s) - 1) + HASH_FROM(s, 0) + HASH_FROM(s, 4) +    \
+	 HASH_FROM(s, 8) + HASH_FROM(s, 12) + HASH_FROM(s, 16) + HASH_FROM(s, 20) +  \
+	 HASH_FROM(s, 24) + HASH_FROM(s, 28) + HASH_FROM(s, 32) + HASH_FROM(s, 36) + \
+	 HASH_FROM(s, 40) + HASH_FROM(s, 44))
 #define SYMBOL_ROW(symbol, version, type)                                  \
 	{                                                                  \
 		symbol, version, SYMBOL_HASH(symbol), sizeof(symbol), type \

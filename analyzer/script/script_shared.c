@@ -53,7 +53,7 @@ static void parties_find(struct script *script, const struct recording *rec,
 	}
 }
 
-/* Who does not wait where it arrives waits elsewhere, and says nothing of when the others go on. */
+/* A thread that does not wait where it arrives says nothing of when the others go on. */
 static uint64_t left_ns_of(const struct rec_wait *wait)
 {
 	return wait->end_ns > wait->start_ns ? wait->end_ns : UINT64_MAX;

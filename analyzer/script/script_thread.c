@@ -333,7 +333,7 @@ static void happen(struct compiler *compiler, const struct moment *moment)
 		script_wait_ends(compiler, moment->index);
 		break;
 	case MOMENT_WAIT_POINT:
-		/* others wait for who comes to a barrier */
+		/* a thread that comes to a barrier is waited for */
 		if (compiler->rec->waits[moment->index].reason == REASON_BARRIER)
 			note_work(compiler, true);
 		script_wait_begins(compiler, moment->index);

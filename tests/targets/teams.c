@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answer expected: a team of three waits at a barrier, for critical sections and for a lock, by
- * calls of libgomp. A program that asks about its functions is answered as alone.
+ * Answer expected: a team of three waits at a barrier, for critical sections, for a lock and for
+ * its last one, by calls of libgomp. A program that asks about its functions is answered as alone.
  */
 #include "scenario.h"
 
@@ -82,6 +82,42 @@ static void waits(void)
 	printf("together %d\n", together);
 }
 
+static void nothing(void *unused)
+{
+	(void)unused;
+}
+
+static void arrives(void *unused)
+{
+	(void)unused;
+	GOMP_barrier();
+}
+
+/* The second part is a smaller team's, and the third one's is none. */
+static void parts(void)
+{
+	GOMP_parallel(arrives, NULL, TEAM, 0);
+	GOMP_parallel(nothing, NULL, TEAM - 1, 0);
+	GOMP_parallel(nothing, NULL, 1, 0);
+	GOMP_parallel(nothing, NULL, TEAM - 1, 0);
+}
+
+void GOMP_task(void (*)(void *), void *, void (*)(void *, void *), long, long, bool, unsigned,
+	       void **, int, void *);
+
+static void gives(void *unused)
+{
+	(void)unused;
+	GOMP_task(nothing, NULL, NULL, 0, 1, true, 0, NULL, 0, NULL);
+}
+
+/* A thread that waits does tasks meanwhile. */
+static void tasks(void)
+{
+	GOMP_parallel(gives, NULL, TEAM, 0);
+	GOMP_parallel(gives, NULL, TEAM, 0);
+}
+
 static void asks(void)
 {
 	Dl_info info = { 0 };
@@ -94,6 +130,8 @@ static void asks(void)
 
 static const struct scenario scenarios[] = { { "waits", waits },
 					     { "tries", tries },
+					     { "parts", parts },
+					     { "tasks", tasks },
 					     { "asks", asks } };
 
 SCENARIOS_MAIN
