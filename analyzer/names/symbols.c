@@ -18,6 +18,7 @@
 
 #include "base/blocks.h"
 #include "base/memory.h"
+#include "closures.h"
 #include "demangle.h"
 #include "recording/modulemap.h"
 #include "symbolfile.h"
@@ -173,8 +174,7 @@ static bool is_mangled(const char *symbol)
 static struct symbol_frame make_frame(struct symbols *symbols, const struct unitindex_frame *from)
 {
 	return (struct symbol_frame){
-		.function = from->function ? demangle_symbol(&symbols->demangler, from->function)
-					   : NULL,
+		.function = closures_name(&symbols->demangler, from),
 		.file = from->file ? demangle_intern(&symbols->demangler, from->file) : NULL,
 		.line = from->line,
 	};

@@ -73,8 +73,8 @@ bool thread_name_is_runtime(const char *name)
 /* It says who made the thread, and not what for. */
 static bool is_closure(const char *function)
 {
-	return strstr(function, "{{closure}}") || strstr(function, "{lambda") ||
-	       strstr(function, "::operator()");
+	return strstr(function, "{{closure}}") || strstr(function, "{closure#") ||
+	       strstr(function, "{lambda") || strstr(function, "operator()");
 }
 
 static uint32_t routine_name(struct naming *naming, const struct rec_thread *thread)

@@ -159,15 +159,20 @@ static uint32_t deepest_node(const struct unit *unit, uint64_t address)
 	return deepest;
 }
 
-static const char *function_name(Dwarf_Die *die)
+static void name_frame(Dwarf_Die *die, struct unitindex_frame *frame)
 {
 	Dwarf_Attribute attribute;
-	const char *name = NULL;
+	int line;
 
+	frame->own_name = dwarf_diename(die);
 	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
 	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
-		name = dwarf_formstring(&attribute);
-	return name ? name : dwarf_diename(die);
+		frame->function = dwarf_formstring(&attribute);
+	if (!frame->function)
+		frame->function = frame->own_name;
+	frame->declared = dwarf_decl_file(die);
+	if (dwarf_decl_line(die, &line) == 0 && line > 0)
+		frame->declared_line = (uint32_t)line;
 }
 
 static void call_site(struct unit *unit, Dwarf_Die *inlined, struct unitindex_frame *frame)
@@ -210,7 +215,7 @@ static size_t unit_frames(struct unit *unit, uint64_t address, struct unitindex_
 
 		if (count == UNITINDEX_FRAMES_MAX - 1)
 			break;
-		frames[count++].function = function_name(die);
+		name_frame(die, &frames[count++]);
 		frames[count] = (struct unitindex_frame){ 0 };
 		if (unit->nodes[node].around != NO_INDEX)
 			call_site(unit, die, &frames[count]);

@@ -17,7 +17,10 @@ enum { UNITINDEX_FRAMES_MAX = 64 }; /* deeper inlining is cut off at the inner e
 
 struct unitindex_frame {
 	const char *function; /* as the linker spells it where that is known, NULL = nameless */
-	const char *file;     /* where in this function the address is, NULL = not known */
+	const char *own_name; /* as the compiler spells it, NULL = nameless */
+	const char *declared; /* the file, NULL = not known */
+	uint32_t declared_line;
+	const char *file; /* where in this function the address is, NULL = not known */
 	uint32_t line;
 };
 
