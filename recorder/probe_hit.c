@@ -17,6 +17,7 @@
 #include "gate.h"
 #include "op.h"
 #include "own_stack.h"
+#include "roster.h"
 #include "spare.h"
 #include "stack.h"
 #include "stack_walk.h"
@@ -105,9 +106,14 @@ static struct self *begin(struct probe *probe, const void *frame)
 
 static void count(const struct self *self, const struct probe_stack *stack, enum probe_count which)
 {
-	uint32_t stripe = self->thread % PROBE_STRIPES;
+	struct probe_counts *stripes = probe_counters->counts[stack->index];
+	uint64_t slot = roster_index_of(recorder_arena, self->slot);
+	uint32_t shared = PROBE_STRIPES - PROBE_OWN_STRIPES;
 
-	add_relaxed(&probe_counters->counts[stack->index][stripe].of[which], 1);
+	if (LIKELY(slot < PROBE_OWN_STRIPES))
+		add_own(&stripes[slot].of[which], 1);
+	else
+		add_relaxed(&stripes[PROBE_OWN_STRIPES + slot % shared].of[which], 1);
 }
 
 uint64_t probe_hits(uint32_t index, enum probe_count which)
@@ -139,9 +145,7 @@ READS_STACKS static bool read_memory(void *context, uint64_t address, void *to, 
 /* Room for the next op of the thread, before it is begun; NULL: there is none. */
 static struct probe_values *values_of(const struct self *self, uint32_t depth)
 {
-	uint64_t slot = ((uint64_t)(uintptr_t)self->slot -
-			 (uint64_t)(uintptr_t)arena_at(recorder_arena, ARENA_ROSTER)) /
-			SLOT_BYTES;
+	uint64_t slot = roster_index_of(recorder_arena, self->slot);
 
 	if (!load_acquire(&probe_values) || slot >= PROBE_VALUES_SLOTS)
 		return NULL;
@@ -211,30 +215,30 @@ static uint32_t find_recorded(const struct probe *probe, struct probe_values *va
 	return found;
 }
 
-/* Takes those that the op's own record has room for out of `found`. */
-static struct op_values take_own(const struct probe *probe, const struct probe_values *values,
-				 uint32_t *found)
+/* Takes those that the op's own record has room for out of `found`. They are written where they are
+ * read: a struct that is returned would be copied, in other parts than those that were written. */
+static void take_own(const struct probe *probe, const struct probe_values *values, uint32_t *found,
+		     struct op_values *own)
 {
-	struct op_values own = { .first = 0 };
 	uint32_t index;
 
+	*own = (struct op_values){ .first = 0 };
 	if (*found == 0)
-		return own;
+		return;
 	index = (uint32_t)__builtin_ctz(*found);
-	own.first = values->values[index].bits;
-	own.first_name = load_relaxed(&probe->names[index]);
-	own.types = probe->order.code.fetches[index].type;
+	own->first = values->values[index].bits;
+	own->first_name = load_relaxed(&probe->names[index]);
+	own->types = probe->order.code.fetches[index].type;
 	*found &= *found - 1;
 	if (*found == 0)
-		return own;
+		return;
 	index = (uint32_t)__builtin_ctz(*found);
 	if (!fits_second(&probe->order.code.fetches[index], values->values[index].bits))
-		return own;
-	own.second = (uint32_t)values->values[index].bits;
-	own.second_name = load_relaxed(&probe->names[index]);
-	own.types |= (uint8_t)(probe->order.code.fetches[index].type << FIELD_SECOND);
+		return;
+	own->second = (uint32_t)values->values[index].bits;
+	own->second_name = load_relaxed(&probe->names[index]);
+	own->types |= (uint8_t)(probe->order.code.fetches[index].type << FIELD_SECOND);
 	*found &= *found - 1;
-	return own;
 }
 
 /* Those that have records of their own. */
@@ -413,7 +417,7 @@ static void close_op(struct probe_stack *stack, enum outcome outcome)
 	values = values_at_end(probe, stack, outcome);
 	if (has_counted(self, probe, stack, values, now)) {
 		found = values ? find_recorded(probe, values) : 0;
-		own = take_own(probe, values, &found);
+		take_own(probe, values, &found, &own);
 		op_end_probed(self, stack->op, outcome, &own, now);
 		write_values(self, probe, stack->op, values, found, now);
 	} else {
@@ -448,7 +452,7 @@ static void write_moment(struct self *self, struct probe *probe, struct probe_st
 		return;
 	calls = stack_capture_within(self, behind, frame, stack->registers[PROBE_RSP]);
 	found = values ? find_recorded(probe, values) : 0;
-	own = take_own(probe, values, &found);
+	take_own(probe, values, &found, &own);
 	op = op_moment(self, load_relaxed(&probe->name), calls, frame, &own, now);
 	write_values(self, probe, op, values, found, now);
 }

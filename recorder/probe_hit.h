@@ -18,7 +18,8 @@
 
 enum {
 	PROBES_MAX = 256,          /* places that are ever probed in a process */
-	PROBE_STRIPES = 16,        /* threads add to counts of their own, as far as that goes */
+	PROBE_OWN_STRIPES = 32,    /* a thread's own counts, by its slot in the roster */
+	PROBE_STRIPES = 48,        /* those behind are shared by all other threads */
 	PROBE_VALUES_SLOTS = 1024, /* of the roster; threads beyond have no values */
 };
 
