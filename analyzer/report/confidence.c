@@ -10,9 +10,12 @@
 
 #include "facts.h"
 #include "recording/samples.h"
+#include "report.h"
 #include "verdict.h"
 
 static const double SURELY = 3; /* standard errors from nothing */
+/* Of the run. Half of that either way would be another answer to most questions. */
+static const double WIDE_PERCENT = 10;
 
 const char *confidence_word(enum confidence confidence)
 {
@@ -43,6 +46,39 @@ static bool may_spin(const struct analysis *analysis)
 	return is_long && threads->count > 1;
 }
 
+const struct whatif_row *confidence_best(const struct analysis *analysis, size_t factor)
+{
+	const struct whatif *whatif = &analysis->whatif;
+	const struct whatif_row *best = NULL;
+	double most_ns = 0;
+	for (size_t i = 0; i < whatif->row_count; i++) {
+		double own_ns = whatif_own_ns(whatif, &whatif->rows[i], factor);
+		if (report_is_repeated(analysis, i) || (best && own_ns <= most_ns))
+			continue;
+		best = &whatif->rows[i];
+		most_ns = own_ns;
+	}
+	return best;
+}
+
+bool confidence_is_wide(const struct analysis *analysis, const struct whatif_row *row,
+			size_t factor)
+{
+	const struct estimate *estimate = &row->estimates[factor];
+	return estimate->most_ns - estimate->least_ns >=
+	       WIDE_PERCENT / 100 * (double)analysis->whatif.baseline.makespan_ns;
+}
+
+/* Of a server's run the sentence says something else. */
+static bool is_best_wide(const struct analysis *analysis)
+{
+	if (!analysis->whatif.row_count)
+		return false;
+	size_t factor = report_sentence_factor(&analysis->options->factors);
+	const struct whatif_row *best = confidence_best(analysis, factor);
+	return best && confidence_is_wide(analysis, best, factor);
+}
+
 enum confidence confidence_of(const struct analysis *analysis, char why[CONFIDENCE_BYTES])
 {
 	const struct checks *checks = &analysis->checks;
@@ -64,6 +100,8 @@ enum confidence confidence_of(const struct analysis *analysis, char why[CONFIDEN
 			    ? "samples on a condition: spinning is not known"
 			    : "no samples: spinning is not known",
 		    ", ");
+	if (is_best_wide(analysis))
+		add(why, "a wide range", ", ");
 	return why[0] ? CONFIDENCE_FAIR : CONFIDENCE_SURE;
 }
 

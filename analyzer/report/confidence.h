@@ -3,7 +3,7 @@
  * One word for a whole analysis: how sure its answers are, from all checks.
  *
  *   sure      no check fails
- *   fair      one does, or one that matters could not be made
+ *   fair      one does, or one that matters could not be made, or the best answer's range is wide
  *   withheld  one fails by so much that answers would mislead
  *
  * Any thread, as an analysis is only read.
@@ -23,6 +23,13 @@ enum { CONFIDENCE_BYTES = 2 * CHECK_LINE_BYTES };
 enum confidence confidence_of(const struct analysis *analysis, char why[CONFIDENCE_BYTES]);
 
 const char *confidence_word(enum confidence confidence);
+
+/* The class that saves most at that factor; NULL = there is none. */
+const struct whatif_row *confidence_best(const struct analysis *analysis, size_t factor);
+
+/* The row's range is so wide that it may as well save something else. */
+bool confidence_is_wide(const struct analysis *analysis, const struct whatif_row *row,
+			size_t factor);
 
 /* The surest answer of the recording's own variation that the replay does not give: a row of
  * analysis.variation, NULL = there is none. */

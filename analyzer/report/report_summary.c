@@ -21,24 +21,9 @@
 /* A thread that is busy for more of the time has no room for more requests. */
 static const double LIMITS_PERCENT = 90;
 
-enum { SCREEN_WARNINGS = 3, LIST_BYTES = CHECK_COUNT * 64 };
+enum { SCREEN_WARNINGS = 3, LIST_BYTES = CHECK_COUNT * 64, RANGE_BYTES = 64 };
 
 static const double WORTH_SAYING_PERCENT = 0.1, SLOW_PERCENT = 99;
-
-static const struct whatif_row *best_row(const struct analysis *analysis, size_t factor)
-{
-	const struct whatif *whatif = &analysis->whatif;
-	const struct whatif_row *best = NULL;
-	double most_ns = 0;
-	for (size_t i = 0; i < whatif->row_count; i++) {
-		double own_ns = whatif_own_ns(whatif, &whatif->rows[i], factor);
-		if (report_is_repeated(analysis, i) || (best && own_ns <= most_ns))
-			continue;
-		best = &whatif->rows[i];
-		most_ns = own_ns;
-	}
-	return best;
-}
 
 /* One of the first lines: a row of JSON. */
 static void __attribute__((format(printf, 2, 3))) say(struct emit *emit, const char *format, ...)
@@ -73,7 +58,7 @@ static void emit_answer(const struct analysis *analysis, struct emit *emit, cons
 	}
 	const struct whatif *whatif = &analysis->whatif;
 	size_t at = report_sentence_factor(&analysis->options->factors);
-	const struct whatif_row *best = best_row(analysis, at);
+	const struct whatif_row *best = confidence_best(analysis, at);
 	double percent = best && whatif->baseline.makespan_ns > 0
 				 ? 100 * best->estimates[at].saved_ns / whatif->baseline.makespan_ns
 				 : 0;
@@ -82,7 +67,12 @@ static void emit_answer(const struct analysis *analysis, struct emit *emit, cons
 		return;
 	}
 	char *change = report_change(analysis, best->class, at);
-	say(emit, "%sIf %s, the run would end %.1f%% sooner.", before, change, percent);
+	char range[RANGE_BYTES] = "";
+	if (confidence_is_wide(analysis, best, at))
+		snprintf(range, sizeof(range), " (%.1f to %.1f%%)",
+			 percent * best->estimates[at].least_ns / best->estimates[at].saved_ns,
+			 percent * best->estimates[at].most_ns / best->estimates[at].saved_ns);
+	say(emit, "%sIf %s, the run would end %.1f%% sooner%s.", before, change, percent, range);
 	free(change);
 }
 

@@ -92,6 +92,41 @@ START_TEST(unsampled_threads_may_spin)
 }
 END_TEST
 
+/* The class that saves most, of a makespan of 1 ms. */
+START_TEST(a_wide_range_is_not_sure)
+{
+	static const struct {
+		double least_ns;
+		double most_ns;
+		enum confidence confidence;
+	} cases[] = { { 250e3, 340e3, CONFIDENCE_SURE },
+		      { 250e3, 360e3, CONFIDENCE_FAIR },
+		      { -100e3, 300e3, CONFIDENCE_FAIR } };
+	const struct options options = { .factors = { .factors = { 0.5 }, .count = 1 } };
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct estimate estimates[] = { { .saved_ns = 300e3,
+						  .least_ns = cases[i].least_ns,
+						  .most_ns = cases[i].most_ns },
+						{ .saved_ns = 1e3, .most_ns = 500e3 } };
+		struct whatif_row rows[2];
+		char why[CONFIDENCE_BYTES];
+		struct analysis analysis = analysis_of(true);
+		for (uint32_t row = 0; row < 2; row++)
+			rows[row] = (struct whatif_row){ .class = row,
+							 .same_as = NO_INDEX,
+							 .within = NO_INDEX,
+							 .estimates = &estimates[row] };
+		analysis.options = &options;
+		analysis.whatif.rows = rows;
+		analysis.whatif.row_count = 2;
+		analysis.whatif.baseline.makespan_ns = 1000000;
+		verdict_reach(&analysis.checks, true, false);
+		ck_assert_int_eq(confidence_of(&analysis, why), cases[i].confidence);
+		ck_assert_str_eq(why, cases[i].confidence == CONFIDENCE_FAIR ? "a wide range" : "");
+	}
+}
+END_TEST
+
 /* Of a makespan of 1 ms. */
 START_TEST(the_largest_sure_answer_that_is_new_is_given)
 {
@@ -115,5 +150,6 @@ SUITE()
 	TEST(forcing_answers_makes_them_no_surer);
 	TEST(of_nothing_nothing_is_sure);
 	TEST(unsampled_threads_may_spin);
+	TEST(a_wide_range_is_not_sure);
 	TEST(the_largest_sure_answer_that_is_new_is_given);
 }
