@@ -7,6 +7,9 @@
  * retries in two cases. Sleeps get longer from one to the next, and each row begins anew with a
  * short one: work is not like that. Or rows end with what other threads do (looks_ended.c). Each
  * row of the class is as long as other threads made it then, even one of a single sleep.
+ *
+ * Where a thread tries locks, the replay knows what it waits for, as long as that is one lock. One
+ * that sleeps between tries of several locks, and has whichever is free first, is another matter.
  */
 #include "looks_parts.h"
 
@@ -41,16 +44,19 @@ static int compare_sleeps(const void *left, const void *right, void *context)
 	return (*a > *b) - (*a < *b);
 }
 
-/* By thread: it tries locks in vain. The replay knows what such tries are for. */
+static bool is_try(const struct recording *recording, const struct rec_wait *wait)
+{
+	return wait->timed_out && wait->thread != NO_INDEX && !rec_is_file_lock(wait->address) &&
+	       strstr(recording->strings[wait->name], "trylock");
+}
+
+/* By thread: it tries locks in vain. */
 static bool *tries_find(const struct recording *recording)
 {
 	bool *tries = memory_new(recording->thread_count, sizeof(*tries));
-	for (size_t i = 0; i < recording->wait_count; i++) {
-		const struct rec_wait *wait = &recording->waits[i];
-		if (wait->timed_out && wait->thread != NO_INDEX &&
-		    strstr(recording->strings[wait->name], "trylock"))
-			tries[wait->thread] = true;
-	}
+	for (size_t i = 0; i < recording->wait_count; i++)
+		if (is_try(recording, &recording->waits[i]))
+			tries[recording->waits[i].thread] = true;
 	return tries;
 }
 
@@ -186,6 +192,75 @@ static void row_add(struct retries *retries, struct looks *looks, uint32_t first
 							 .sort = LOOK_KEPT };
 }
 
+/* --- tries of several locks --- */
+
+/* The sleeps of a thread, one behind each try in vain, until it has a lock. */
+struct spell {
+	uint32_t first; /* op */
+	uint32_t last;
+	uint32_t count;
+	uint64_t address; /* tried last, 0 = none */
+	bool is_tried;    /* since the last sleep */
+	bool varies;
+};
+
+static void spell_ends(struct retries *retries, struct looks *looks, struct spell *spell)
+{
+	const struct look_search *found = retries->found;
+	const struct rec_op *sleep = &found->recording->ops[spell->first];
+	if (spell->count && spell->varies) {
+		looks->rows = memory_grow(looks->rows, &retries->capacity, looks->count + 1,
+					  sizeof(*looks->rows));
+		looks->rows[looks->count++] =
+			(struct look_row){ .thread = sleep->thread,
+					   .class = found->classes->of_op[spell->first],
+					   .first = spell->first,
+					   .first_ns = sleep->start_ns,
+					   .last = spell->last,
+					   .count = spell->count,
+					   .ender = NO_INDEX,
+					   .hold = NO_INDEX,
+					   .sort = LOOK_KEPT };
+	}
+	*spell = (struct spell){ 0 };
+}
+
+static void spell_goes_on(struct retries *retries, struct looks *looks, struct spell *spell,
+			  const struct moment *moment)
+{
+	const struct recording *recording = retries->found->recording;
+	enum moment_type type = moment_type(moment);
+	if ((type == MOMENT_WAIT_POINT || type == MOMENT_WAIT_END) &&
+	    is_try(recording, &recording->waits[moment->index])) {
+		uint64_t address = recording->waits[moment->index].address;
+		spell->varies |= spell->address && spell->address != address;
+		spell->address = address;
+		spell->is_tried = true;
+		return;
+	}
+	if (type != MOMENT_OP_BEGIN && type != MOMENT_OP_POINT)
+		return;
+	if (recording->ops[moment->index].kind != KIND_SLEEP || !spell->is_tried) {
+		spell_ends(retries, looks, spell);
+		return;
+	}
+	if (!spell->count++)
+		spell->first = moment->index;
+	spell->last = moment->index;
+	spell->is_tried = false;
+}
+
+static void spells_find(struct retries *retries, struct looks *looks)
+{
+	const struct timeline *timeline = retries->found->timeline;
+	for (uint32_t t = 0; t < timeline->thread_count; t++) {
+		struct spell spell = { 0 };
+		for (size_t i = timeline->first[t]; i < timeline->first[t + 1]; i++)
+			spell_goes_on(retries, looks, &spell, &timeline->moments[i]);
+		spell_ends(retries, looks, &spell);
+	}
+}
+
 void look_retries_find(struct looks *looks, const struct look_search *found)
 {
 	struct retries retries = { .found = found };
@@ -212,6 +287,7 @@ void look_retries_find(struct looks *looks, const struct look_search *found)
 			row_add(&retries, looks, from, to);
 		}
 	}
+	spells_find(&retries, looks);
 	look_ends_free(&ends);
 	free(is_next);
 	free(retries.is_after_work);

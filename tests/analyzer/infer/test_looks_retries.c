@@ -73,7 +73,58 @@ START_TEST(naps_that_grow_are_no_work)
 }
 END_TEST
 
+static void try_in_vain(struct sketch *sketch, const char *lock, double at_ms)
+{
+	uint32_t wait = sketch_wait(sketch, 0, REASON_MUTEX, lock, at_ms, at_ms, NO_INDEX);
+	sketch->rec.waits[wait].timed_out = true;
+	sketch->rec.waits[wait].name = sketch_string(sketch, "pthread_mutex_trylock");
+}
+
+/* The locks that it tries, and of how many naps the row is. The replay knows tries of one lock. */
+static const struct {
+	const char *locks[4];
+	uint32_t count;
+} tried[] = {
+	/* 0 */ { { "A", "B", "A" }, 3 },
+	/* 1 */ { { "A", "B" }, 2 },
+	/* 2 */ { { "A", "A", "A" }, 0 },
+	/* 3 */ { { "A" }, 0 },
+};
+
+START_TEST(tries_of_several_locks_are_for_whichever_is_free)
+{
+	struct sketch sketch;
+	struct looks looks;
+	struct flows flows;
+	struct timeline timeline;
+	double at_ms = 1;
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 50);
+	sketch_sleep(&sketch, 0, "work", 0, 1);
+	for (int i = 0; tried[_i].locks[i]; i++, at_ms += 2) {
+		try_in_vain(&sketch, tried[_i].locks[i], at_ms);
+		sketch_sleep(&sketch, 0, "nap", at_ms, at_ms + 2);
+	}
+	sketch_hold(&sketch, 0, "B", NO_INDEX, at_ms, at_ms + 5);
+	sketch_sleep(&sketch, 0, "nap", at_ms + 5, at_ms + 7);
+	sketch_end(&sketch);
+	timeline_build(&timeline, &sketch.rec);
+	flows_build(&flows, &sketch.rec);
+	looks_build(&looks, &sketch.rec, &sketch.classes, &timeline, &flows);
+	flows_free(&flows);
+	ck_assert_uint_eq(looks.count, tried[_i].count > 0);
+	for (size_t i = 0; i < looks.count; i++) {
+		ck_assert_int_eq(looks.rows[i].sort, LOOK_KEPT);
+		ck_assert_uint_eq(looks.rows[i].count, tried[_i].count);
+	}
+	looks_free(&looks);
+	timeline_free(&timeline);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	EACH(tries_of_several_locks_are_for_whichever_is_free, tried);
 	EACH(naps_that_grow_are_no_work, rows);
 }
