@@ -23,10 +23,12 @@ struct walk {
 	size_t lock_wait; /* moment, NO_MOMENT = the last one was for nothing that follows */
 };
 
+/* One that gave up, or tried in vain, does something else until it comes back. */
 static bool is_for_lock(const struct rec_wait *wait)
 {
-	return wait->reason == REASON_MUTEX || wait->reason == REASON_RWLOCK_READ ||
-	       wait->reason == REASON_RWLOCK_WRITE;
+	return !wait->timed_out &&
+	       (wait->reason == REASON_MUTEX || wait->reason == REASON_RWLOCK_READ ||
+		wait->reason == REASON_RWLOCK_WRITE);
 }
 
 /* Looks for something to do, and does nothing. */

@@ -2,8 +2,8 @@
 /*
  * Stints: what a thread does between two waits for other threads, as far as it is recorded.
  *
- * Threads that wait for their turn at a lock are not held to wait for others. Built once, read-only
- * afterwards.
+ * Threads that wait for their turn at a lock are not held to wait for others, unless they give up.
+ * Built once, read-only afterwards.
  */
 #ifndef WCPROF_STINTS_H
 #define WCPROF_STINTS_H

@@ -88,6 +88,23 @@ START_TEST(a_wait_for_a_lock_is_part_of_the_hold)
 }
 END_TEST
 
+START_TEST(a_try_in_vain_cuts)
+{
+	uint32_t wait;
+
+	begin();
+	sketch_sleep(&sketch, 1, "before", 1, 3);
+	wait = sketch_wait(&sketch, 1, REASON_MUTEX, "lock", 5, 5, NO_INDEX);
+	sketch.rec.waits[wait].timed_out = true;
+	sketch_sleep(&sketch, 1, "behind", 6, 8);
+	cut();
+	ck_assert_uint_eq(stint_of(1, 0)->end_ns, 3 * MS);
+	ck_assert_uint_eq(stint_of(1, 0)->idle_ns, 5 * MS);
+	ck_assert_uint_eq(stint_of(1, 1)->count, 1);
+	end();
+}
+END_TEST
+
 START_TEST(a_yield_behind_the_last_call_is_idle)
 {
 	begin();
@@ -108,5 +125,6 @@ SUITE()
 	TEST(a_wait_for_another_thread_cuts);
 	TEST(a_wait_inside_of_a_call_cuts_the_call);
 	TEST(a_wait_for_a_lock_is_part_of_the_hold);
+	TEST(a_try_in_vain_cuts);
 	TEST(a_yield_behind_the_last_call_is_idle);
 }
