@@ -219,13 +219,14 @@ static void guest_tried(const void *lock, enum guest guest, bool is_gained, stru
 		guest_meet_begin(&wait, GUEST_##symbol, name, CALLER);           \
 		call();                                                          \
 	}
-#define GUEST_TEAM(type, symbol, parameters, arguments)                               \
-	static type guest_##symbol parameters                                         \
+#define GUEST_TEAM(symbol, parameters, arguments)                                     \
+	static void guest_##symbol parameters                                         \
 	{                                                                             \
-		type(*call) parameters = (type(*) parameters)real_of(GUEST_##symbol); \
-		__attribute__((cleanup(team_end))) struct team team;                  \
+		void(*call) parameters = (void(*) parameters)real_of(GUEST_##symbol); \
+		struct team team;                                                     \
 		team_begin(&team, &work, &data, CALLER);                              \
-		return call arguments;                                                \
+		call arguments;                                                       \
+		team_end(&team);                                                      \
 	}
 #define GUEST_TASK(symbol, parameters, arguments)                                     \
 	static void guest_##symbol parameters                                         \

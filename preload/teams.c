@@ -18,7 +18,7 @@
 
 static const char dock_name[] = "OpenMP dock", barrier_name[] = "OpenMP team";
 
-enum { NUMBERS = sizeof(struct hooks_thread) / 2 };
+enum { NUMBERS = sizeof(struct hooks_thread) / 2, FAR_BYTES = 1 << 20 };
 
 static uint32_t ident_of(const char *name)
 {
@@ -106,10 +106,11 @@ static void go_to_dock(struct team *team)
 	arrive(self, team, size);
 	wait_met(self, REASON_BARRIER, ident_of(barrier_name), barrier_of(team, size),
 		 ident_of(barrier_name), 0);
-	/* Its frame is left, and it lasts. */
-	hooks_thread.dock_wait =
-		wait_begin(self, REASON_SEM, ident_of(dock_name),
-			   dock_of(team->home, guests_team_thread()), ident_of(dock_name), 0, NULL);
+	/* It outlasts its frame. It is as one from far down the stack: any call of a part that is
+	 * not seen to begin ends it. */
+	hooks_thread.dock_wait = wait_begin(
+		self, REASON_SEM, ident_of(dock_name), dock_of(team->home, guests_team_thread()),
+		ident_of(dock_name), 0, (const char *)__builtin_frame_address(0) - FAR_BYTES);
 	__atomic_fetch_add(&team->home->docked, 1, __ATOMIC_RELAXED);
 	self_leave(self);
 }
@@ -136,15 +137,15 @@ static void team_works(void *argument)
 
 void team_begin(struct team *team, void (**work)(void *), void **data, struct caller caller)
 {
-	team->home = NULL;
-	if (recorder_is_off() || hooks_thread.team)
+	*team = (struct team){ .outer = hooks_thread.team, .caller = caller };
+	hooks_thread.team = NULL;
+	if (recorder_is_off() || team->outer)
 		return;
-	*team = (struct team){ .work = *work,
-			       .data = *data,
-			       .home = &hooks_thread,
-			       .caller = caller,
-			       .began_ticks = clock_ticks(),
-			       .docked = hooks_thread.docked };
+	team->work = *work;
+	team->data = *data;
+	team->home = &hooks_thread;
+	team->began_ticks = clock_ticks();
+	team->docked = hooks_thread.docked;
 	hooks_thread.docked = 0;
 	*work = team_works;
 	*data = team;
@@ -152,8 +153,9 @@ void team_begin(struct team *team, void (**work)(void *), void **data, struct ca
 
 void team_end(struct team *team)
 {
-	struct self *self = team->home && team->wait ? hook_enter() : NULL;
+	struct self *self = team->wait ? hook_enter() : NULL;
 
+	hooks_thread.team = team->outer;
 	if (!self)
 		return;
 	wait_end(self, team->wait, 0, 0);

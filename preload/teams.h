@@ -18,6 +18,7 @@ struct team {
 	void (*work)(void *);
 	void *data;
 	struct hooks_thread *home; /* the master's; NULL = not recorded */
+	struct team *outer;        /* in which the master makes it */
 	struct caller caller;
 	uint64_t began_ticks;
 	uint64_t wait;    /* the master's, for the others' parts */

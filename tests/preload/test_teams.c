@@ -13,6 +13,18 @@ static const struct target_case cases[] = {
 	    { "link", "post", "OpenMP dock", 3, 3 },
 	    { "link", "wake", "OpenMP team", 4, 4 } } },
 	/* 1 */
+	{ "teams",
+	  "nested",
+	  { { "wait", "barrier", "OpenMP team", 2, 2 },
+	    { "link", "wake", "OpenMP team", 1, 1 },
+	    { "link", "post", "OpenMP dock", 0, 0 } } },
+	/* 2 */
+	{ "teams",
+	  "unseen",
+	  { { "op", "sleep", "usleep", 3, 3 },
+	    { "wait", "barrier", "OpenMP team", 6, 6 },
+	    { "wait", "sem", "OpenMP dock", 2, 2 } } },
+	/* 3 */
 	{ "teams", "tasks", { { "wait", "", "OpenMP", 0, 0 }, { "link", "post", "", 0, 0 } } },
 };
 

@@ -102,6 +102,38 @@ static void parts(void)
 	GOMP_parallel(nothing, NULL, TEAM - 1, 0);
 }
 
+void omp_set_max_active_levels(int);
+
+static void inner(void *unused)
+{
+	(void)unused;
+	GOMP_parallel(arrives, NULL, 2, 0);
+}
+
+/* A team inside of a team is left alone, also its barriers. */
+static void nested(void)
+{
+	omp_set_max_active_levels(2);
+	GOMP_parallel(inner, NULL, 2, 0);
+}
+
+static void naps(void *unused)
+{
+	(void)unused;
+	usleep(1000);
+}
+
+/* By a pointer that leads past us: what the threads do there is not what they do in their docks. */
+static void unseen(void)
+{
+	void (*parallel)(void (*)(void *), void *, unsigned, unsigned);
+
+	*(void **)&parallel = dlsym(RTLD_DEFAULT, "GOMP_parallel");
+	GOMP_parallel(nothing, NULL, TEAM, 0);
+	parallel(naps, NULL, TEAM, 0);
+	GOMP_parallel(nothing, NULL, TEAM, 0);
+}
+
 void GOMP_task(void (*)(void *), void *, void (*)(void *, void *), long, long, bool, unsigned,
 	       void **, int, void *);
 
@@ -128,10 +160,9 @@ static void asks(void)
 	       dlsym(RTLD_DEFAULT, "io_uring_submit") != NULL);
 }
 
-static const struct scenario scenarios[] = { { "waits", waits },
-					     { "tries", tries },
-					     { "parts", parts },
-					     { "tasks", tasks },
+static const struct scenario scenarios[] = { { "waits", waits },   { "tries", tries },
+					     { "parts", parts },   { "nested", nested },
+					     { "unseen", unseen }, { "tasks", tasks },
 					     { "asks", asks } };
 
 SCENARIOS_MAIN
