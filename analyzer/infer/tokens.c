@@ -409,6 +409,12 @@ static uint32_t mutex_of_condition(const void *context, size_t condition)
 	return ((const struct monitors *)context)->conditions[condition].mutex;
 }
 
+/* Other links tell of something else that a thread did. */
+static bool lets_go(const struct rec_link *link)
+{
+	return link->kind == LINK_WAKE || link->kind == LINK_POST || link->kind == LINK_SIGNAL;
+}
+
 /* Each condition by itself. */
 static void study_all(struct study *studies, struct monitors *monitors, const struct recording *rec,
 		      const struct releases *releases)
@@ -420,7 +426,8 @@ static void study_all(struct study *studies, struct monitors *monitors, const st
 	for (size_t i = 0; i < rec->link_count; i++) {
 		const struct rec_link *link = &rec->links[i];
 
-		if (link->thread != NO_INDEX && link->at_ns > last_link_ns[link->thread])
+		if (link->thread != NO_INDEX && lets_go(link) &&
+		    link->at_ns > last_link_ns[link->thread])
 			last_link_ns[link->thread] = link->at_ns;
 	}
 	monitors_uses_build(&uses, monitors, rec);

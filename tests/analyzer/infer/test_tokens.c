@@ -161,8 +161,8 @@ START_TEST(copies_of_a_call_are_one_site)
 END_TEST
 
 /* One, two, three, one ... items are put, with a signal for the first of them; what comes after
- * the take is the longer the more it were. */
-static enum put_model model_of_drain(int takes)
+ * the take is the longer the more it were. The last thing that the taker does is a link. */
+static enum put_model model_of_drain(int takes, enum link_kind last)
 {
 	struct monitored monitored;
 	struct sketch *sketch = &monitored.sketch;
@@ -179,6 +179,7 @@ static enum put_model model_of_drain(int takes)
 			sketch_hold(sketch, 0, "M", 1, at_ms + 0.11 + k * 0.02,
 				    at_ms + 0.12 + k * 0.02);
 	}
+	sketch_link(sketch, 1, last, "end", 299, 0, NO_INDEX);
 	monitored_build(&monitored);
 	enum put_model model = monitored.monitors.conditions[0].model;
 	monitored_free(&monitored);
@@ -187,9 +188,12 @@ static enum put_model model_of_drain(int takes)
 
 START_TEST(a_take_of_all_there_is)
 {
-	ck_assert_int_eq(model_of_drain(12), PUT_BATCH);
+	ck_assert_int_eq(model_of_drain(12, LINK_LEAVE), PUT_BATCH);
+	ck_assert_int_eq(model_of_drain(12, LINK_CLOCK), PUT_BATCH);
 	/* a line goes through any two */
-	ck_assert_int_eq(model_of_drain(3), PUT_BY_SIGNAL);
+	ck_assert_int_eq(model_of_drain(3, LINK_CLOCK), PUT_BY_SIGNAL);
+	/* one that takes all lets nobody go */
+	ck_assert_int_eq(model_of_drain(12, LINK_WAKE), PUT_BY_SIGNAL);
 }
 END_TEST
 
