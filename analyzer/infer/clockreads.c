@@ -25,8 +25,9 @@ enum { CALLS_LEAST = 5 }; /* fewer turns are no loop */
 
 static const uint64_t ROUND_LEAST_NS = 50000000; /* nobody runs a loop for less */
 static const uint64_t MINUTE_NS = UINT64_C(60000000000);
-static const uint64_t LATE_NS = 10000; /* a call is noted so long after its answer, at most */
-static const double LEFT_SHARE = 0.01; /* of its life that a thread has left to end in */
+static const uint64_t LATE_NS = 10000;  /* a call is noted so long after its answer, at most */
+static const double LEFT_SHARE = 0.01;  /* of its life that a thread has left to end in */
+static const double DOUBT_CHANCE = 0.5; /* up to which it is not known whether it was chance */
 
 /* The last turn of a place, as known while loops are looked for. */
 struct turn {
@@ -274,15 +275,16 @@ static struct span span_of(const struct search *search, size_t first, size_t end
 	return span;
 }
 
-static void loops_add(struct clock_reads *reads, const struct search *search, size_t first,
-		      size_t end, uint32_t begin, uint64_t length_ns)
+static void loops_add(struct timed_loop *loops, size_t *count, const struct search *search,
+		      size_t first, size_t end, uint32_t begin, uint64_t length_ns)
 {
+	const struct read_place *places = search->reads->places;
 	for (size_t i = first; i < end; i++)
 		if (is_left(search, i))
-			reads->loops[reads->loop_count++] = (struct timed_loop){
-				(uint32_t)i, begin == NO_INDEX ? reads->places[i].first : begin,
-				reads->places[i].last, length_ns
-			};
+			loops[(*count)++] =
+				(struct timed_loop){ (uint32_t)i,
+						     begin == NO_INDEX ? places[i].first : begin,
+						     places[i].last, length_ns };
 }
 
 /* Calls before the loop that may be the begin of its time, in order, as links; to be freed. */
@@ -338,7 +340,11 @@ static void group_judge(struct clock_reads *reads, const struct search *search, 
 	double chance =
 		span.chance * begins_count(search, begins, count, span.by_ns - span.after_ns);
 	if (span.round_ns && chance <= assume.timed_chance)
-		loops_add(reads, search, first, end, best, span.round_ns);
+		loops_add(reads->loops, &reads->loop_count, search, first, end, best,
+			  span.round_ns);
+	else if (span.round_ns && chance <= DOUBT_CHANCE)
+		loops_add(reads->doubts, &reads->doubt_count, search, first, end, best,
+			  span.round_ns);
 	free(begins);
 }
 
@@ -378,6 +384,7 @@ void clock_reads_build(struct clock_reads *reads, const struct recording *record
 	places_find(reads, recording);
 	places_deal(reads, recording);
 	reads->loops = memory_new(reads->place_count, sizeof(*reads->loops));
+	reads->doubts = memory_new(reads->place_count, sizeof(*reads->doubts));
 	turns_find(&search);
 	for (size_t first = 0, end; first < reads->place_count; first = end) {
 		for (end = first; end < reads->place_count &&
@@ -395,5 +402,6 @@ void clock_reads_free(struct clock_reads *reads)
 	free(reads->places_of);
 	free(reads->first_of);
 	free(reads->loops);
+	free(reads->doubts);
 	free(reads->marks);
 }

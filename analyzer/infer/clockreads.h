@@ -44,6 +44,8 @@ struct clock_reads {
 	size_t *first_of;    /* thread t has places_of[first_of[t]] up to that of t + 1 */
 	struct timed_loop *loops;
 	size_t loop_count;
+	struct timed_loop *doubts; /* loops that may end by the clock, or then by chance */
+	size_t doubt_count;
 	struct clock_mark *marks; /* by thread, then time */
 	size_t mark_count;
 };

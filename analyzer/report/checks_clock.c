@@ -27,31 +27,44 @@ static double place_percent(const struct analysis *analysis, const struct read_p
 			      facts_recorded_ns(analysis));
 }
 
+static const struct timed_loop *longest_of(const struct analysis *analysis,
+					   const struct timed_loop *loops, size_t count,
+					   const struct timed_loop *best)
+{
+	const struct read_place *places = analysis->script.clock_reads.places;
+	for (size_t i = 0; i < count; i++)
+		if (!best || place_percent(analysis, &places[loops[i].place]) >
+				     place_percent(analysis, &places[best->place]))
+			best = &loops[i];
+	return best;
+}
+
 void checks_clock(struct check *check, const struct analysis *analysis)
 {
 	const struct clock_reads *reads = &analysis->script.clock_reads;
-	const struct timed_loop *worst = NULL;
 	char length[EMIT_DURATION_BYTES];
 	if (!analysis->has_script || !analysis->script.arrivals || !analysis->actual_makespan_ns)
 		return;
 	check->state = CHECK_PASSED;
-	for (size_t i = 0; i < reads->loop_count; i++) {
-		double percent = place_percent(analysis, &reads->places[reads->loops[i].place]);
-		if (!worst || percent > check->value) {
-			worst = &reads->loops[i];
-			check->value = percent;
-		}
-	}
+	const struct timed_loop *sure = longest_of(analysis, reads->loops, reads->loop_count, NULL);
+	const struct timed_loop *worst =
+		longest_of(analysis, reads->doubts, reads->doubt_count, sure);
 	if (!worst)
 		return;
 	const struct read_place *place = &reads->places[worst->place];
 	const char *site = site_of(analysis, place->stack);
+	check->value = place_percent(analysis, place);
 	emit_format_duration(length, (double)worst->length_ns);
 	snprintf(check->line, sizeof(check->line),
-		 "thread `%.40s` (%" PRIu32 ") goes on until %s are over%s%.60s%s: with faster "
-		 "turns it makes more of them and ends no sooner (half the time for a turn is "
-		 "twice as many), and what more turns give others to do is not in the replay",
+		 "thread `%.40s` (%" PRIu32 ") %s until %s are over%s%.60s%s: %s",
 		 facts_thread_name(analysis, place->thread),
-		 analysis->recording->threads[place->thread].tid, length, site[0] ? " (" : "", site,
-		 site[0] ? ")" : "");
+		 analysis->recording->threads[place->thread].tid,
+		 worst == sure ? "goes on" : "goes on, it may be,", length, site[0] ? " (" : "",
+		 site, site[0] ? ")" : "",
+		 worst == sure
+			 ? "with faster turns it makes more of them and ends no sooner (half "
+			   "the time for a turn is twice as many), and what more turns give "
+			   "others to do is not in the replay"
+			 : "then faster turns would be more of them, and end no sooner, where "
+			   "in the replay they are as many");
 }

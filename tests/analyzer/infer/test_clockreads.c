@@ -16,17 +16,18 @@ struct row {
 	double last_ms[THREADS];
 	uint32_t others; /* calls of the main thread's before, from other places */
 	uint32_t loops;
+	uint32_t doubts;
 };
 
 static const struct row rows[] = {
 	/* 300 ms later all are done: each turn is long, but three are so by chance in 1 of 10 */
-	{ { 290, 300, 290 }, { 310, 320, 320 }, 0, THREADS },
+	{ { 290, 300, 290 }, { 310, 320, 320 }, 0, THREADS, 0 },
 	/* as long, but one of two calls fits in 1 of 7 */
-	{ { 290, 300, 290 }, { 310, 320, 320 }, 1, 0 },
+	{ { 290, 300, 290 }, { 310, 320, 320 }, 1, 0, THREADS },
 	/* one was done before that */
-	{ { 290, 300, 270 }, { 310, 320, 305 }, 0, 0 },
+	{ { 290, 300, 270 }, { 310, 320, 305 }, 0, 0, 0 },
 	/* one went on after it */
-	{ { 290, 308, 280 }, { 310, 330, 330 }, 0, 0 },
+	{ { 290, 308, 280 }, { 310, 330, 330 }, 0, 0, 0 },
 };
 
 static void asks(struct sketch *sketch, uint32_t thread, uint32_t stack, double at_ms,
@@ -59,6 +60,7 @@ START_TEST(threads_end_by_one_clock)
 	clock_reads_build(&reads, &sketch.rec, &sketch.classes);
 	ck_assert_uint_eq(reads.place_count, THREADS + 1 + row->others);
 	ck_assert_uint_eq(reads.loop_count, row->loops);
+	ck_assert_uint_eq(reads.doubt_count, row->doubts);
 	for (uint32_t i = 0; i < row->loops; i++) {
 		ck_assert_uint_eq(reads.loops[i].length_ns, 300000000);
 		ck_assert_uint_eq(sketch.rec.links[reads.loops[i].begins].at_ns, 7000000);
