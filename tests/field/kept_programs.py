@@ -13,10 +13,11 @@ from table import scaled, table_read
 TRUTH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "truth", "truth.def")
 HALF = (("flip", "A"), ("satlock-asleep", "A"), ("twolock", "C"), ("rwlock", "A"), ("timedlock", "A"), ("jobpool", "A"),
         ("bq-asleep", "B"), ("latch", "A"), ("pingpong", "B"), ("barrier", "A"), ("forkjoin", "A"), ("echotcp", "B"),
-        ("sharedlock", "A"), ("drain", "C"), ("permits", "A"), ("initonce", "C"), ("ticker-asleep", "A"),
+        ("sharedlock", "A"), ("drain", "A"), ("permits", "A"), ("initonce", "C"), ("ticker-asleep", "A"),
         ("closed-asleep", "B"), ("backpressure", "B"), ("epoll", "A"), ("jobserver", "A"), ("signalled", "B"),
         ("pair", "A"), ("many", "A"), ("sharedset", "A"), ("ticking", "A"), ("mux", "A"),
-        ("handed", "C"), ("offloaded", "C"), ("latermany", "C"))
+        ("handed", "C"), ("offloaded", "C"), ("latermany", "C"), ("trylock", "A"), ("library", "C"),
+        ("team-static", "A"), ("team-phases", "B"))
 GONE = (("meet-generation", "A"), ("meet-signals", "A"), ("meet-futex", "A"), ("meet-turnstile", "A"), ("commit", "A"),
         ("commit-writer", "A"), ("commit-queue", "A"))
 TIMED = {  # likewise, of tests/targets/timed, and what is A in them
