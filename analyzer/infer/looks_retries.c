@@ -170,26 +170,33 @@ static bool grow(const struct retries *retries, uint32_t first, uint32_t end)
 	       growth.against <= few * (end - first - 1) && growth.uneven > few * growth.rows;
 }
 
-/* A row that nobody is known to end, unless it is one already. */
-static void row_add(struct retries *retries, struct looks *looks, uint32_t first, uint32_t end)
+/* A row that nobody is known to end. */
+static void row_add(struct retries *retries, struct looks *looks, uint32_t first, uint32_t last,
+		    uint32_t count)
 {
 	const struct look_search *found = retries->found;
-	const struct rec_op *sleep = sleep_at(retries, first);
-	uint32_t op = retries->ops[first], last = retries->ops[end - 1];
-	if (looks_of(found->looks, found->recording, op) ||
-	    looks_of(found->looks, found->recording, last))
-		return;
+	const struct rec_op *sleep = &found->recording->ops[first];
 	looks->rows = memory_grow(looks->rows, &retries->capacity, looks->count + 1,
 				  sizeof(*looks->rows));
 	looks->rows[looks->count++] = (struct look_row){ .thread = sleep->thread,
-							 .class = found->classes->of_op[op],
-							 .first = op,
+							 .class = found->classes->of_op[first],
+							 .first = first,
 							 .first_ns = sleep->start_ns,
 							 .last = last,
-							 .count = end - first,
+							 .count = count,
 							 .ender = NO_INDEX,
 							 .hold = NO_INDEX,
 							 .sort = LOOK_KEPT };
+}
+
+/* Unless it is one already. */
+static void retries_add(struct retries *retries, struct looks *looks, uint32_t first, uint32_t end)
+{
+	const struct look_search *found = retries->found;
+	uint32_t op = retries->ops[first], last = retries->ops[end - 1];
+	if (!looks_of(found->looks, found->recording, op) &&
+	    !looks_of(found->looks, found->recording, last))
+		row_add(retries, looks, op, last, end - first);
 }
 
 /* --- tries of several locks --- */
@@ -206,22 +213,8 @@ struct spell {
 
 static void spell_ends(struct retries *retries, struct looks *looks, struct spell *spell)
 {
-	const struct look_search *found = retries->found;
-	const struct rec_op *sleep = &found->recording->ops[spell->first];
-	if (spell->count && spell->varies) {
-		looks->rows = memory_grow(looks->rows, &retries->capacity, looks->count + 1,
-					  sizeof(*looks->rows));
-		looks->rows[looks->count++] =
-			(struct look_row){ .thread = sleep->thread,
-					   .class = found->classes->of_op[spell->first],
-					   .first = spell->first,
-					   .first_ns = sleep->start_ns,
-					   .last = spell->last,
-					   .count = spell->count,
-					   .ender = NO_INDEX,
-					   .hold = NO_INDEX,
-					   .sort = LOOK_KEPT };
-	}
+	if (spell->count && spell->varies)
+		row_add(retries, looks, spell->first, spell->last, spell->count);
 	*spell = (struct spell){ 0 };
 }
 
@@ -284,7 +277,7 @@ void look_retries_find(struct looks *looks, const struct look_search *found)
 		for (uint32_t from = first, to; from < end; from = to) {
 			for (to = from + 1; to < end && is_next[to];)
 				to++;
-			row_add(&retries, looks, from, to);
+			retries_add(&retries, looks, from, to);
 		}
 	}
 	spells_find(&retries, looks);
