@@ -11,6 +11,7 @@
 #include "facts.h"
 #include "recording/samples.h"
 #include "report.h"
+#include "served.h"
 #include "verdict.h"
 
 static const double SURELY = 3; /* standard errors from nothing */
@@ -69,11 +70,16 @@ bool confidence_is_wide(const struct analysis *analysis, const struct whatif_row
 	       WIDE_PERCENT / 100 * (double)analysis->whatif.baseline.makespan_ns;
 }
 
-/* Of a server's run the sentence says something else. */
+/* Of a server the best answer is not about the run. */
 static bool is_best_wide(const struct analysis *analysis)
 {
+	struct served served;
 	if (!analysis->whatif.row_count)
 		return false;
+	if (served_find(analysis, &served)) {
+		served_free(&served);
+		return false;
+	}
 	size_t factor = report_sentence_factor(&analysis->options->factors);
 	const struct whatif_row *best = confidence_best(analysis, factor);
 	return best && confidence_is_wide(analysis, best, factor);
