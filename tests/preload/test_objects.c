@@ -57,7 +57,7 @@ START_TEST(test_read_only_slots)
 		 compiler(), directory, directory, directory, build_path("libwcprof.so"), directory,
 		 directory, directory, directory, directory);
 	run(command, output, sizeof(output));
-	ck_assert_str_eq(output, "together 3\n4\n");
+	ck_assert_str_eq(output, "together 3\n6\n");
 }
 END_TEST
 
