@@ -131,15 +131,8 @@ static void section_becomes(uint32_t *section, uint32_t taken)
 
 static void guest_gained(const void *lock, uint32_t *section, struct caller caller)
 {
-	struct watch *watch = watch_find(lock);
-
 	section_becomes(section, 1);
-	if (!watch && locks_are_all_watched())
-		watch = lock_watch_all(lock, WATCH_MUTEX);
-	if (watch)
-		lock_hold_begin(watch, WATCH_MUTEX, caller);
-	else
-		lock_remember(lock, caller.pc);
+	lock_gained(lock, WATCH_MUTEX, caller);
 }
 
 static void guest_lock_wait(struct lock_wait *wait, const void *lock, enum guest guest,

@@ -11,13 +11,7 @@
 
 static inline int gained(pthread_spinlock_t *lock, struct caller caller)
 {
-	struct watch *watch = watch_find((const void *)lock);
-	if (LIKELY(!watch) && locks_are_all_watched())
-		watch = lock_watch_all((const void *)lock, WATCH_MUTEX);
-	if (LIKELY(!watch))
-		lock_remember((const void *)lock, caller.pc);
-	else
-		lock_hold_begin(watch, WATCH_MUTEX, caller);
+	lock_gained((const void *)lock, WATCH_MUTEX, caller);
 	return 0;
 }
 

@@ -120,6 +120,18 @@ static inline const struct lock_held *lock_recall(const void *lock)
 	return held;
 }
 
+/* It was acquired without a wait, and whoever has it has it once. */
+static inline void lock_gained(const void *lock, enum watch_type type, struct caller caller)
+{
+	struct watch *watch = watch_find(lock);
+	if (LIKELY(!watch) && locks_are_all_watched())
+		watch = lock_watch_all(lock, type);
+	if (LIKELY(!watch))
+		lock_remember(lock, caller.pc);
+	else
+		lock_hold_begin(watch, type, caller);
+}
+
 /*
  * Around the real unlock. `is_owner_checked`: libc refuses an unlock by another thread, so such a
  * call must not end the owner's hold. Returns whether lock_release_record() is to be called

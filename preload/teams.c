@@ -41,13 +41,12 @@ static bool is_recorded(const struct team *team, uint32_t size)
 }
 
 /* The thread that comes last lets all go. */
-static void arrive(struct self *self, struct team *team, uint32_t size)
+static void arrive(struct self *self, struct team *team, uint32_t size, uint32_t ident)
 {
 	uint32_t arrived = 1 + __atomic_fetch_add(&team->arrived, 1, __ATOMIC_RELAXED);
 
 	if (arrived % size == 0)
-		link_record(self, LINK_WAKE, 0, barrier_of(team, size), ident_of(barrier_name),
-			    size - 1);
+		link_record(self, LINK_WAKE, 0, barrier_of(team, size), ident, size - 1);
 }
 
 /* --- The master --- */
@@ -62,8 +61,9 @@ static void call_docked(const struct team *team)
 		hooks_thread.docked = team->docked;
 	if (!self)
 		return;
+	uint32_t ident = ident_of(dock_name);
 	for (uint32_t i = 1; i <= team->docked; i++)
-		post_record(self, (uint64_t)(uintptr_t)dock_of(team->home, i), ident_of(dock_name),
+		post_record(self, (uint64_t)(uintptr_t)dock_of(team->home, i), ident,
 			    team->began_ticks);
 	self_leave(self);
 }
@@ -75,9 +75,9 @@ static void master_arrives(struct team *team)
 
 	if (!self)
 		return;
-	arrive(self, team, size);
-	team->wait = wait_begin(self, REASON_BARRIER, ident_of(barrier_name),
-				barrier_of(team, size), ident_of(barrier_name),
+	uint32_t ident = ident_of(barrier_name);
+	arrive(self, team, size, ident);
+	team->wait = wait_begin(self, REASON_BARRIER, ident, barrier_of(team, size), ident,
 				caller_stack(self, team->caller), team->caller.frame);
 	self_leave(self);
 }
@@ -103,14 +103,14 @@ static void go_to_dock(struct team *team)
 
 	if (!self)
 		return;
-	arrive(self, team, size);
-	wait_met(self, REASON_BARRIER, ident_of(barrier_name), barrier_of(team, size),
-		 ident_of(barrier_name), 0);
+	uint32_t barrier = ident_of(barrier_name), dock = ident_of(dock_name);
+	arrive(self, team, size, barrier);
+	wait_met(self, REASON_BARRIER, barrier, barrier_of(team, size), barrier, 0);
 	/* It outlasts its frame. It is as one from far down the stack: any call of a part that is
 	 * not seen to begin ends it. */
-	hooks_thread.dock_wait = wait_begin(
-		self, REASON_SEM, ident_of(dock_name), dock_of(team->home, guests_team_thread()),
-		ident_of(dock_name), 0, (const char *)__builtin_frame_address(0) - FAR_BYTES);
+	hooks_thread.dock_wait =
+		wait_begin(self, REASON_SEM, dock, dock_of(team->home, guests_team_thread()), dock,
+			   0, (const char *)__builtin_frame_address(0) - FAR_BYTES);
 	__atomic_fetch_add(&team->home->docked, 1, __ATOMIC_RELAXED);
 	self_leave(self);
 }
@@ -179,9 +179,10 @@ uint64_t team_meets(uint32_t name, struct caller caller)
 
 	if (!self)
 		return 0;
-	arrive(self, team, size);
-	wait = wait_begin(self, REASON_BARRIER, name, barrier_of(team, size),
-			  ident_of(barrier_name), caller_stack(self, caller), caller.frame);
+	uint32_t ident = ident_of(barrier_name);
+	arrive(self, team, size, ident);
+	wait = wait_begin(self, REASON_BARRIER, name, barrier_of(team, size), ident,
+			  caller_stack(self, caller), caller.frame);
 	self_leave(self);
 	return wait;
 }

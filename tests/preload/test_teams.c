@@ -19,12 +19,6 @@ static const struct target_case cases[] = {
 	    { "link", "wake", "OpenMP team", 1, 1 },
 	    { "link", "post", "OpenMP dock", 0, 0 } } },
 	/* 2 */
-	{ "teams",
-	  "unseen",
-	  { { "op", "sleep", "usleep", 3, 3 },
-	    { "wait", "barrier", "OpenMP team", 6, 6 },
-	    { "wait", "sem", "OpenMP dock", 2, 2 } } },
-	/* 3 */
 	{ "teams", "tasks", { { "wait", "", "OpenMP", 0, 0 }, { "link", "post", "", 0, 0 } } },
 };
 
@@ -37,7 +31,41 @@ START_TEST(test_case)
 }
 END_TEST
 
+static const struct target_case unseen = {
+	"teams",
+	"unseen",
+	{ { "op", "sleep", "usleep", 3, 3 },
+	  { "wait", "barrier", "OpenMP team", 6, 6 },
+	  { "wait", "sem", "OpenMP dock", 2, 2 } },
+};
+
+/* A thread that sleeps waits for no team, though nobody was seen to call it. */
+START_TEST(a_part_that_is_not_seen_to_begin_ends_the_wait)
+{
+	struct dumps dumps;
+	size_t i, k, docks = 0;
+	json_t *wait, *nap;
+
+	run_case(&unseen, &dumps);
+	json_array_foreach(dumps.lines[0], i, wait)
+	{
+		if (strcmp(word_of(wait, "rs"), "sem") != 0)
+			continue;
+		docks++;
+		json_array_foreach(dumps.lines[0], k, nap)
+		{
+			if (strcmp(word_of(nap, "k"), "sleep") == 0 &&
+			    number_of(nap, "th") == number_of(wait, "th"))
+				ck_assert_int_le(number_of(wait, "d"), number_of(nap, "s"));
+		}
+	}
+	ck_assert_uint_eq(docks, 2);
+	free_dumps(&dumps);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_part_that_is_not_seen_to_begin_ends_the_wait);
 	EACH(test_case, cases);
 }
