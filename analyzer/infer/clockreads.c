@@ -25,9 +25,8 @@ enum { CALLS_LEAST = 5 }; /* fewer turns are no loop */
 
 static const uint64_t ROUND_LEAST_NS = 50000000; /* nobody runs a loop for less */
 static const uint64_t MINUTE_NS = UINT64_C(60000000000);
-static const uint64_t LATE_NS = 10000;  /* a call is noted so long after its answer, at most */
-static const double LEFT_SHARE = 0.01;  /* of its life that a thread has left to end in */
-static const double DOUBT_CHANCE = 0.5; /* up to which it is not known whether it was chance */
+static const uint64_t LATE_NS = 10000; /* a call is noted so long after its answer, at most */
+static const double LEFT_SHARE = 0.01; /* of its life that a thread has left to end in */
 
 /* The last turn of a place, as known while loops are looked for. */
 struct turn {
@@ -342,7 +341,7 @@ static void group_judge(struct clock_reads *reads, const struct search *search, 
 	if (span.round_ns && chance <= assume.timed_chance)
 		loops_add(reads->loops, &reads->loop_count, search, first, end, best,
 			  span.round_ns);
-	else if (span.round_ns && chance <= DOUBT_CHANCE)
+	else if (span.round_ns && chance <= assume.timed_doubt)
 		loops_add(reads->doubts, &reads->doubt_count, search, first, end, best,
 			  span.round_ns);
 	free(begins);

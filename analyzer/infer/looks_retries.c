@@ -44,19 +44,15 @@ static int compare_sleeps(const void *left, const void *right, void *context)
 	return (*a > *b) - (*a < *b);
 }
 
-static bool is_try(const struct recording *recording, const struct rec_wait *wait)
-{
-	return wait->timed_out && wait->thread != NO_INDEX && !rec_is_file_lock(wait->address) &&
-	       strstr(recording->strings[wait->name], "trylock");
-}
-
 /* By thread: it tries locks in vain. */
 static bool *tries_find(const struct recording *recording)
 {
 	bool *tries = memory_new(recording->thread_count, sizeof(*tries));
-	for (size_t i = 0; i < recording->wait_count; i++)
-		if (is_try(recording, &recording->waits[i]))
-			tries[recording->waits[i].thread] = true;
+	for (size_t i = 0; i < recording->wait_count; i++) {
+		const struct rec_wait *wait = &recording->waits[i];
+		if (wait->thread != NO_INDEX && rec_is_try(recording, wait))
+			tries[wait->thread] = true;
+	}
 	return tries;
 }
 
@@ -218,17 +214,24 @@ static void spell_ends(struct retries *retries, struct looks *looks, struct spel
 	*spell = (struct spell){ 0 };
 }
 
+/* Locks on files have rows of their own. */
+static void spell_tries(const struct recording *recording, struct spell *spell,
+			const struct rec_wait *wait)
+{
+	if (rec_is_file_lock(wait->address) || !rec_is_try(recording, wait))
+		return;
+	spell->varies |= spell->address && spell->address != wait->address;
+	spell->address = wait->address;
+	spell->is_tried = true;
+}
+
 static void spell_goes_on(struct retries *retries, struct looks *looks, struct spell *spell,
 			  const struct moment *moment)
 {
 	const struct recording *recording = retries->found->recording;
 	enum moment_type type = moment_type(moment);
-	if ((type == MOMENT_WAIT_POINT || type == MOMENT_WAIT_END) &&
-	    is_try(recording, &recording->waits[moment->index])) {
-		uint64_t address = recording->waits[moment->index].address;
-		spell->varies |= spell->address && spell->address != address;
-		spell->address = address;
-		spell->is_tried = true;
+	if (type == MOMENT_WAIT_POINT || type == MOMENT_WAIT_END) {
+		spell_tries(recording, spell, &recording->waits[moment->index]);
 		return;
 	}
 	if (type != MOMENT_OP_BEGIN && type != MOMENT_OP_POINT)

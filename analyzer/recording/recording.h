@@ -406,6 +406,12 @@ static inline const char *rec_frame_text(const struct recording *recording, stru
 	return string < recording->string_count ? recording->strings[string] : NULL;
 }
 
+/* The thread tried to have a lock, and somebody else had it. */
+static inline bool rec_is_try(const struct recording *recording, const struct rec_wait *wait)
+{
+	return wait->timed_out && strstr(recording->strings[wait->name], "trylock");
+}
+
 /* Of a poll: it was for more than one descriptor. */
 static inline bool rec_polls_many(const struct recording *recording, uint32_t poll)
 {

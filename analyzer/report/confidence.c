@@ -76,13 +76,14 @@ static bool is_best_wide(const struct analysis *analysis)
 	struct served served;
 	if (!analysis->whatif.row_count)
 		return false;
-	if (served_find(analysis, &served)) {
-		served_free(&served);
-		return false;
-	}
 	size_t factor = report_sentence_factor(&analysis->options->factors);
 	const struct whatif_row *best = confidence_best(analysis, factor);
-	return best && confidence_is_wide(analysis, best, factor);
+	if (!best || !confidence_is_wide(analysis, best, factor))
+		return false;
+	if (!served_find(analysis, &served))
+		return true;
+	served_free(&served);
+	return false;
 }
 
 enum confidence confidence_of(const struct analysis *analysis, char why[CONFIDENCE_BYTES])

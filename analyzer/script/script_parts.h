@@ -367,7 +367,6 @@ void script_turns_find(struct compiler *);
  * True: it was, and needs no more steps. */
 bool script_try_failed(struct compiler *, uint32_t wait);
 bool script_try_gained(struct compiler *, uint32_t hold);
-bool script_is_try(const struct recording *, const struct rec_wait *);
 
 /* The thread does something now that matters to others. A loop of tries in which it does so is no
  * waiting. */

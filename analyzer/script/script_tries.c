@@ -21,11 +21,6 @@
 #include <assert.h>
 #include <string.h>
 
-bool script_is_try(const struct recording *rec, const struct rec_wait *wait)
-{
-	return wait->timed_out && strstr(rec->strings[wait->name], "trylock");
-}
-
 static bool only_passes_time(const struct script *script, size_t from, size_t to, uint64_t *ns)
 {
 	*ns = 0;
@@ -110,7 +105,7 @@ bool script_try_failed(struct compiler *compiler, uint32_t index)
 	const struct rec_wait *wait = &compiler->rec->waits[index];
 	struct tries *tries = &compiler->thread.tries;
 
-	if (!script_is_try(compiler->rec, wait))
+	if (!rec_is_try(compiler->rec, wait))
 		return false;
 	if (rec_is_file_lock(wait->address))
 		return true; /* infer/looks.h has the rows of sleeps */

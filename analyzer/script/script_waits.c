@@ -310,7 +310,7 @@ void script_wait_begins(struct compiler *compiler, uint32_t index)
 	script_pass(compiler, compiler->rec->waits[index].start_ns);
 	if (script_frame_begins(compiler, index))
 		return;
-	if (!script_is_try(compiler->rec, &compiler->rec->waits[index]))
+	if (!rec_is_try(compiler->rec, &compiler->rec->waits[index]))
 		script_tries_give_up(compiler);
 	if (!script_turn_awaits(compiler, index) &&
 	    compiler->rec->waits[index].reason == REASON_COND)
