@@ -55,6 +55,15 @@ static bool is_of_file(int result)
 	return result == -ENOSPC || result == -EIO || result == -EDQUOT || result == -EFBIG;
 }
 
+static bool any_listens(const struct target_list *found)
+{
+	for (size_t i = 0; i < found->count; i++)
+		if (found->targets[i].socket[0])
+			return true;
+	return false;
+}
+
+/* `output` may be NULL if nobody listens. */
 static int dump_all(const struct cmd_options *options, const struct target_list *found,
 		    const struct departed *departed, struct output *output)
 {
@@ -159,8 +168,12 @@ static int dump_found(const struct cmd_options *options, const struct target_lis
 		      struct departed *departed)
 {
 	int error, status = CMD_FAILED;
-	struct output *output = output_open(options->output, &error);
+	struct output *output;
 
+	/* A dump that is there stays. */
+	if (!departed && !any_listens(found))
+		return dump_all(options, found, departed, NULL);
+	output = output_open(options->output, &error);
 	if (output && !options->quiet && isatty(STDERR_FILENO))
 		output_show_progress(output, stderr);
 	if (output) {

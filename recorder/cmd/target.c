@@ -69,8 +69,9 @@ const char *target_why_silent(const struct target *target)
 	return target->is_confined
 		       ? "it set up a system-call filter and no longer answers; once it "
 			 "has ended, wcprof recover saves what it recorded before"
-		       : "it does not listen (WCPROF_CONTROL=off? Or it changes its "
-			 "rights, and will a second after that)";
+		       : "it does not listen (WCPROF_CONTROL=off? WCPROF_DIR that is not of "
+			 "its user alone? Or it changes its rights, and will a second after "
+			 "that)";
 }
 
 bool target_directory(char *path, size_t size)
