@@ -40,7 +40,7 @@ static sem_t permits;
 static pid_t child;
 static const char *kind;
 static int ends[2], sockets[2], listener, set, word;
-static _Atomic int tid;
+static _Atomic int tid, has_begun;
 static pthread_t worker, other;
 
 static int is(const char *name)
@@ -103,6 +103,7 @@ static void *wait_for_byte(void *unused)
 {
 	char byte;
 
+	has_begun = 1;
 	(void)!read(ends[0], &byte, 1);
 	return unused;
 }
@@ -157,11 +158,14 @@ static int is_life(void)
 
 static void begin_life(void)
 {
-	if (is("join"))
+	if (is("join")) {
 		pthread_create(&other, NULL, wait_for_byte, NULL);
-	else
-		child = fork();
-	if (child != 0 || is("join"))
+		while (!has_begun)
+			usleep(100);
+		return;
+	}
+	child = fork();
+	if (child != 0)
 		return;
 	close(ends[1]);
 	wait_for_byte(NULL);
