@@ -243,29 +243,40 @@ static bool see_copy(void *context, const char *file, uint32_t line)
 	return true;
 }
 
+/* Where it has no entry in any file. A function of the same name in another file is another one. */
+static bool may_have_copies(const struct finding *finding, const struct mapped_file *file)
+{
+	bool has = finding->found->count == 0;
+
+	for (size_t i = 0; i < finding->found->count && !has; i++)
+		has = finding->found->places[i].module == &file->module;
+	return has && finding_searches(finding, file);
+}
+
 static void find_copies(struct finding *finding)
 {
 	const char *name = finding->text->function;
 	struct copies copies = { .count = 0 };
-	const char *more;
+	const char *more, *places;
 
 	for (size_t i = 0; i < finding->mapped->count; i++)
-		if (finding_searches(finding, &finding->mapped->files[i]))
+		if (may_have_copies(finding, &finding->mapped->files[i]))
 			source_inlined(mapped_dwarf(finding->mapped, &finding->mapped->files[i]),
 				       name, see_copy, &copies);
 	if (copies.count == 0)
 		return;
 	more = copies.count > COPIES_SHOWN_MAX ? ", ..." : "";
+	places = copies.count == 1 ? "place" : "places";
 	if (finding->found->count > 0)
 		finding_note(finding,
-			     "%s is also copied into its callers, at %zu places where it is not "
+			     "%s is also copied into its callers, at %zu %s where it is not "
 			     "seen: %s%s",
-			     name, copies.count, copies.text, more);
+			     name, copies.count, places, copies.text, more);
 	else
 		finding_fail(finding, -ENOTSUP,
 			     "%s has no entry, as it is copied into each of its callers (%zu "
-			     "places): probe a line of it, or one that calls it (%s%s)",
-			     name, copies.count, copies.text, more);
+			     "%s): probe a line of it, or one that calls it (%s%s)",
+			     name, copies.count, places, copies.text, more);
 }
 
 /* --- names that are not there --- */

@@ -138,7 +138,7 @@ START_TEST(what_cannot_be_had_says_why)
 		/*  5 */ { "finding_entry(n->len)", -ENOTSUP, "is no pointer" },
 		/*  6 */ { "finding_entry if q->len < -1", -EINVAL, "never below 0" },
 		/*  7 */
-		{ "copied_always", -ENOTSUP, "copied into each of its callers (1 places)" },
+		{ "copied_always", -ENOTSUP, "copied into each of its callers (1 place)" },
 		/*  8 */ { "test_finding.c:100000", -ENOENT, "no code at or behind" },
 		/*  9 */ { "nothing.c:1", -ENOENT, "among the sources" },
 		/* 10 */ { "usdt:finding:gone", -ENOENT, "others of that provider" },
