@@ -71,17 +71,22 @@ static inline uint32_t field_holder(const struct record *record)
 	return record->fd > 0 ? (uint32_t)record->fd : 0;
 }
 
+/* An op of the program's that it has not declared is the call of a probed function. */
+static inline bool field_is_probed(const struct record *record)
+{
+	return record->type == RECORD_OP && record->what == KIND_OP_USER &&
+	       !(record->flags & RECORD_ANNOTATED);
+}
+
 /*
- * An op of the program's that it has not declared is the call of a probed function. It has up to
- * two values in `value` and `count`, their names in `ident` and `fd`, their types in `flags`. The
- * second is no real number. Further values are links.
+ * The call of a probed function has up to two values in `value` and `count`, their names in `ident`
+ * and `fd`, their types in `flags`. The second is no real number. Further values are links.
  *
  * Of one that has ended: the name of a value; 0 = it has none.
  */
 static inline uint32_t field_value_name(const struct record *record, bool is_second)
 {
-	if (record->type != RECORD_OP || record->what != KIND_OP_USER ||
-	    record->flags & RECORD_ANNOTATED)
+	if (!field_is_probed(record))
 		return 0;
 	if (is_second)
 		return record->fd > 0 ? (uint32_t)record->fd : 0;

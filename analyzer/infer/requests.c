@@ -337,18 +337,39 @@ static void locks_seek(struct seeking *seeking, const struct timeline *timeline)
 
 /* --- all of it --- */
 
+/* A mark within a probed function may be the outermost one. */
+static bool is_outermost(const struct recording *rec, uint32_t op)
+{
+	bool is_probed = rec->extras[op].probed;
+
+	for (uint32_t at = rec->ops[op].parent; at != NO_INDEX; at = rec->ops[at].parent) {
+		if (rec->ops[at].kind != KIND_OP_USER)
+			return true;
+		if (is_probed || !rec->extras[at].probed)
+			return false;
+	}
+	return true;
+}
+
+static void mark_look_at(struct seeking *seeking, uint32_t op)
+{
+	const struct recording *rec = seeking->rec;
+	const struct rec_op *mark = &rec->ops[op];
+	bool is_open = rec->extras[op].open;
+
+	if (mark->kind != KIND_OP_USER || (!is_open && mark->start_ns == mark->end_ns) ||
+	    !is_outermost(rec, op))
+		return;
+	request_add_plain(seeking, rec->extras[op].probed ? REQUEST_PROBED : REQUEST_MARKED, op,
+			  (struct point){ is_open ? NO_INDEX : op, STAMP_END });
+}
+
 static void op_look_at(struct seeking *seeking, uint32_t op)
 {
 	const struct recording *rec = seeking->rec;
 	const struct rec_op *rec_op = &rec->ops[op];
-	bool is_inside =
-		rec_op->parent != NO_INDEX && rec->ops[rec_op->parent].kind == KIND_OP_USER;
-	bool is_moment = !rec->extras[op].open && rec_op->start_ns == rec_op->end_ns;
 
-	if (rec_op->kind == KIND_OP_USER && !is_inside && !is_moment)
-		request_add_plain(
-			seeking, REQUEST_MARKED, op,
-			(struct point){ rec->extras[op].open ? NO_INDEX : op, STAMP_END });
+	mark_look_at(seeking, op);
 	if (rec_op->kind != KIND_IO || seeking->exchanges.is_of_end[op])
 		return;
 	if (rec->extras[op].open && seeking->job != NO_INDEX && /* a worker waits for its next */

@@ -112,7 +112,8 @@ static bool has_extra(const struct event *event)
 	return (number[FIELD_ADDRESS] | number[FIELD_AMOUNT] | number[FIELD_REQUESTED] |
 		number[FIELD_STACK] | number[FIELD_CPU] | number[FIELD_SEQ] |
 		number[FIELD_ABSOLUTE] | number[FIELD_ACCEPTED] | number[FIELD_RELOCK] |
-		number[FIELD_FULL] | number[FIELD_OTHER_IDENT] | number[FIELD_REQUEST]) != 0 ||
+		number[FIELD_FULL] | number[FIELD_OTHER_IDENT] | number[FIELD_REQUEST] |
+		number[FIELD_PROBED]) != 0 ||
 	       number[FIELD_FD] != UINT64_MAX;
 }
 
@@ -233,6 +234,7 @@ static bool op_extra(struct reading *reading, const struct event *event, struct 
 		.accepted = number[FIELD_ACCEPTED] != 0,
 		.tried = number[FIELD_TRIED] != 0,
 		.full = number[FIELD_FULL] != 0,
+		.probed = number[FIELD_PROBED] != 0,
 		.open = event->is_open,
 	};
 	/* these two share a place */

@@ -134,6 +134,7 @@ const char *facts_request_source(enum request_source source)
 	static const char *const words[] = {
 		[REQUEST_MARKED] = "marked", [REQUEST_TRACED] = "traced", [REQUEST_ASKED] = "asked",
 		[REQUEST_SERVED] = "served", [REQUEST_JOB] = "job",       [REQUEST_LOCK] = "lock",
+		[REQUEST_PROBED] = "probed",
 	};
 	return words[source];
 }

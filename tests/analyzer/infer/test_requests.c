@@ -88,6 +88,47 @@ static void marked(struct sketch *sketch)
 	sketch_end(sketch);
 }
 
+/* After ops that were added later. */
+static void end_again(struct sketch *sketch)
+{
+	class_table_free(&sketch->classes);
+	sketch_end(sketch);
+}
+
+/* One says nothing, but its calls are probed. A call inside of another one is no request. */
+static void probed(struct sketch *sketch)
+{
+	marked(sketch);
+	for (uint32_t i = 0; i < sketch->rec.op_count; i++)
+		sketch->rec.extras[i].probed = sketch->rec.ops[i].kind == KIND_OP_USER;
+}
+
+/* The marks are within a call of a probed function. */
+static void marked_in_probed(struct sketch *sketch)
+{
+	marked(sketch);
+	uint32_t around = sketch_op(sketch, KIND_OP_USER, "main_loop", 1, 0, 100);
+
+	sketch->rec.extras[around].probed = true;
+	for (uint32_t i = 0; i < around; i++)
+		if (sketch->rec.ops[i].kind == KIND_OP_USER &&
+		    sketch->rec.ops[i].parent == NO_INDEX)
+			sketch->rec.ops[i].parent = around;
+	end_again(sketch);
+}
+
+/* A function that one probes is called more often, and for longer, than it has requests. */
+static void served_and_probed(struct sketch *sketch)
+{
+	served(sketch);
+	for (int i = 0; i < 50; i++) {
+		uint32_t op = sketch_op(sketch, KIND_OP_USER, "parse", 2, 2 * i, 2 * i + 1.9);
+
+		sketch->rec.extras[op].probed = true;
+	}
+	end_again(sketch);
+}
+
 /* One holds a lock for 6 ms of 10, in which two comes for it, and has to wait till the end. */
 static void locked(struct sketch *sketch)
 {
@@ -115,6 +156,9 @@ static const struct {
 	/* 2 */ { served, REQUEST_SERVED, "read", 10 },
 	/* 3 */ { marked, REQUEST_MARKED, "request", 10 },
 	/* 4 */ { locked, REQUEST_LOCK, "lock", 20 }, /* half of them found it free */
+	/* 5 */ { probed, REQUEST_PROBED, "request", 10 },
+	/* 6 */ { marked_in_probed, REQUEST_MARKED, "request", 10 },
+	/* 7 */ { served_and_probed, REQUEST_SERVED, "read", 10 },
 };
 
 START_TEST(requests_are_found_and_replayed)
