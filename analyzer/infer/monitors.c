@@ -61,9 +61,12 @@ static void pair_up(struct walk *walk, uint32_t process, uint64_t condition, uin
 
 		monitors->conditions = memory_grow(monitors->conditions, &capacity, c + 1u,
 						   sizeof(*monitors->conditions));
-		monitors->conditions[monitors->condition_count++] = (struct condition){
-			.address = condition, .process = process, .mutex = m, .gate_ns = UINT64_MAX
-		};
+		monitors->conditions[monitors->condition_count++] =
+			(struct condition){ .address = condition,
+					    .process = process,
+					    .mutex = m,
+					    .gate_ns = UINT64_MAX,
+					    .least = 1 };
 	}
 }
 

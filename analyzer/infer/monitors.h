@@ -63,6 +63,8 @@ struct condition {
 	uint32_t process;
 	uint32_t mutex;
 	enum put_model model;
+	uint32_t least;      /* a take waits until so many are there, */
+	uint64_t timeout_ns; /* or for so long: then it takes what is there; 0 = for ever */
 	uint64_t quantum_ns; /* it is a lock that is handed over on request (quanta.h); 0 = no */
 	uint32_t initial;    /* tokens at the start of the recording */
 	bool is_pool; /* several threads take, and do nothing else: what follows a take is a job */

@@ -30,6 +30,7 @@
 #include "flows.h"
 #include "format.h"
 #include "recording/addresses.h"
+#include "stopped.h"
 
 /* Waits for one object, or of one thread from a call site, or polls from one. */
 struct place {
@@ -212,10 +213,11 @@ static bool is_taken_up(const struct doings *doings, const struct rec_wait *wait
 /* Those from one site: none, if another thread ended one that was not the last, unless the thread
  * waited on at once. */
 static void tell_sleeps_of_site(bool *is_sleep, const struct recording *recording,
-				const struct doings *doings, const struct place *places,
-				size_t count)
+				const struct doings *doings, const bool *is_stopped,
+				const struct place *places, size_t count)
 {
-	bool all = true, awaits = !places[count - 1].has_timed_out;
+	bool all = !is_stopped[places[count - 1].index];
+	bool awaits = !places[count - 1].has_timed_out;
 	for (size_t i = 0; i + 1 < count; i++)
 		all = all && (places[i].has_timed_out ||
 			      is_taken_up(doings, &recording->waits[places[i].index],
@@ -232,6 +234,7 @@ static void tell_sleeps_of_sites(bool *is_sleep, const struct recording *recordi
 {
 	struct places sites = { .count = 0 };
 	struct doings doings = { .count = 0 };
+	bool *is_stopped = stopped_find(recording);
 	find_sites(&sites, recording);
 	find_doings(&doings, recording);
 	if (sites.count)
@@ -240,9 +243,10 @@ static void tell_sleeps_of_sites(bool *is_sleep, const struct recording *recordi
 		for (end = first + 1;
 		     end < sites.count && is_same_place(&sites.places[first], &sites.places[end]);)
 			end++;
-		tell_sleeps_of_site(is_sleep, recording, &doings, &sites.places[first],
+		tell_sleeps_of_site(is_sleep, recording, &doings, is_stopped, &sites.places[first],
 				    end - first);
 	}
+	free(is_stopped);
 	free(sites.places);
 	free(doings.doings);
 }

@@ -409,10 +409,19 @@ static uint32_t mutex_of_condition(const void *context, size_t condition)
 	return ((const struct monitors *)context)->conditions[condition].mutex;
 }
 
-/* Other links tell of something else that a thread did. */
-static bool lets_go(const struct rec_link *link)
+/* Other links tell of something else that a thread did. A thread that waits for a lock comes by
+ * itself when that is free. */
+static bool lets_go(const struct recording *rec, const struct releases *releases,
+		    const struct rec_link *link)
 {
-	return link->kind == LINK_WAKE || link->kind == LINK_POST || link->kind == LINK_SIGNAL;
+	if (link->thread == NO_INDEX)
+		return false;
+	if (link->kind == LINK_POST || link->kind == LINK_SIGNAL)
+		return true;
+	uint32_t process = rec->threads[link->thread].process;
+
+	return link->kind == LINK_WAKE &&
+	       addresses_find(&releases->locks, process, link->address) == NO_INDEX;
 }
 
 /* Each condition by itself. */
@@ -426,8 +435,7 @@ static void study_all(struct study *studies, struct monitors *monitors, const st
 	for (size_t i = 0; i < rec->link_count; i++) {
 		const struct rec_link *link = &rec->links[i];
 
-		if (link->thread != NO_INDEX && lets_go(link) &&
-		    link->at_ns > last_link_ns[link->thread])
+		if (lets_go(rec, releases, link) && link->at_ns > last_link_ns[link->thread])
 			last_link_ns[link->thread] = link->at_ns;
 	}
 	monitors_uses_build(&uses, monitors, rec);
@@ -460,8 +468,11 @@ static void forget(struct monitors *monitors, size_t link_count)
 	}
 	for (size_t i = 0; i < link_count; i++)
 		monitors->signals[i].is_gate = false;
-	for (size_t i = 0; i < monitors->condition_count; i++)
+	for (size_t i = 0; i < monitors->condition_count; i++) {
 		monitors->conditions[i].gate_ns = UINT64_MAX;
+		monitors->conditions[i].least = 1;
+		monitors->conditions[i].timeout_ns = 0;
+	}
 }
 
 void tokens_find(struct monitors *monitors, const struct recording *rec,

@@ -6,10 +6,15 @@
  * start are the recording's largest deficit of takes over puts. A wait that begins while there are
  * tokens violates the model. Where takes take all, a take of nothing does so, too.
  *
+ * Takes of all may wait for several, with a timeout after which they take what is there ("flush
+ * when 16 are there, or after 10 ms"). How many, the beginnings of waits tell, and the takes that
+ * did not time out. A take of fewer that has not timed out violates the model.
+ *
  * One thread.
  */
 #include "base/assumptions.h"
 #include "base/memory.h"
+#include "base/percentile.h"
 #include "tokens_parts.h"
 
 #include <assert.h>
@@ -19,6 +24,12 @@ struct token_event {
 	uint64_t at_ns;
 	int change;       /* +1 put, -1 take, 0 a wait begins */
 	uint32_t section; /* that takes */
+};
+
+/* Where takes take all that is there: as many as they wait for, or what came in time. */
+struct lot {
+	uint32_t least;      /* 1 = no timeout is known */
+	uint64_t timeout_ns; /* 0 = none */
 };
 
 static int compare_events(const void *left, const void *right)
@@ -116,27 +127,103 @@ static bool may_be_batches(const struct study *study)
 	return !sets_meet(&study->putters, &study->takers);
 }
 
+/* The last wait of a section that takes ended by its timeout. */
+static bool took_late(const struct study *study, const struct section *section)
+{
+	return section->last_wait != NO_INDEX && study->rec->waits[section->last_wait].timed_out &&
+	       section_takes(study, section);
+}
+
+/* From where it began to wait to the deadline of its last wait; 0 = not known. */
+static uint64_t timeout_of(const struct study *study, const struct section *section)
+{
+	const struct rec_wait *last = &study->rec->waits[section->last_wait];
+
+	return last->asked_ns ? last->start_ns + last->asked_ns -
+					study->rec->waits[section->first_wait].start_ns
+			      : 0;
+}
+
+/* The median; 0 = no take timed out. */
+static uint64_t find_timeout(const struct study *study)
+{
+	uint64_t *timeouts = memory_new(study->section_count, sizeof(*timeouts)), median;
+	size_t count = 0;
+
+	for (size_t i = 0; i < study->section_count; i++) {
+		const struct section *section = &study->monitors->sections[study->sections[i]];
+
+		if (took_late(study, section) && timeout_of(study, section))
+			timeouts[count++] = timeout_of(study, section);
+	}
+	median = count ? percentile_select(timeouts, count, count / 2) : 0;
+	free(timeouts);
+	return median;
+}
+
+/* Notes how many each take got. Returns how many takes wait for: more than ever were there as a
+ * wait began. If that is more than one, it is as few as a take ever got that did not time out. */
+static uint32_t count_items(const struct study *study, const struct token_event *events,
+			    size_t count, uint64_t gate_ns)
+{
+	uint32_t tokens = 0, most = 0, fewest = UINT32_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		bool takes = events[i].change < 0, is_early = events[i].at_ns < gate_ns;
+
+		if (takes) {
+			struct section *section = &study->monitors->sections[events[i].section];
+
+			section->items = tokens;
+			if (is_early && !took_late(study, section))
+				fewest = tokens < fewest ? tokens : fewest;
+		} else if (!events[i].change && is_early && tokens > most) {
+			most = tokens;
+		}
+		tokens = takes ? 0 : tokens + (uint32_t)events[i].change;
+	}
+	return most > 0 && fewest > most && fewest < UINT32_MAX ? fewest : most + 1;
+}
+
+/* The thread comes back at once: it had nothing to do. */
+static bool comes_back(const struct study *study, const struct lot *lot, uint32_t index)
+{
+	const struct section *section = &study->monitors->sections[index], *next = section + 1;
+
+	return index + 1 == study->monitors->section_count || next->thread != section->thread ||
+	       (next->mutex == section->mutex &&
+		next->start_ns <= section->end_ns + lot->timeout_ns / assume.retry_parts);
+}
+
+static bool may_take(const struct study *study, const struct lot *lot, uint32_t index)
+{
+	const struct section *section = &study->monitors->sections[index];
+
+	if (section->items >= lot->least)
+		return true;
+	return lot->timeout_ns && took_late(study, section) &&
+	       (section->items || comes_back(study, lot, index));
+}
+
 /* Each take takes all that is there; notes how many that is. */
-static struct token_fit try_batches(const struct study *study)
+static struct token_fit try_batches(const struct study *study, struct lot *lot)
 {
 	size_t count, looks = 0, violations = 0;
 	struct token_event *events = collect_events(study, PUT_BATCH, &count);
 	uint64_t gate_ns = study->monitors->conditions[study->condition].gate_ns;
-	uint32_t tokens = 0;
+	uint32_t tokens = 0, least = count_items(study, events, count, gate_ns);
 
+	lot->timeout_ns = find_timeout(study);
+	lot->least = least;
 	for (size_t i = 0; i < count; i++) {
 		bool takes = events[i].change < 0;
 
-		if (events[i].change > 0) {
-			tokens++;
-			continue;
+		if (events[i].change <= 0 && events[i].at_ns < gate_ns) {
+			looks++;
+			violations += takes ? !may_take(study, lot, events[i].section)
+					    : tokens >= lot->least;
 		}
-		looks += events[i].at_ns < gate_ns;
-		violations += events[i].at_ns < gate_ns && takes == !tokens;
-		if (!takes)
-			continue;
-		study->monitors->sections[events[i].section].items = tokens;
-		tokens = 0;
+		tokens = takes ? 0 : tokens + (uint32_t)events[i].change;
 	}
 	free(events);
 	return (struct token_fit){ .model = PUT_BATCH,
@@ -200,12 +287,17 @@ struct token_fit tokens_choose_model(const struct study *study)
 
 	if (!assume.takes_all || !may_be_batches(study))
 		return best;
-	struct token_fit batches = try_batches(study);
+	struct lot lot;
+	struct token_fit batches = try_batches(study, &lot);
 	bool is_enough = best.violations <= assume.token_misfits && !grows_with_items(study);
 	return batches.violations <= assume.token_misfits && !is_enough ? batches : best;
 }
 
 void tokens_note_items(const struct study *study)
 {
-	(void)try_batches(study);
+	struct lot lot;
+
+	(void)try_batches(study, &lot);
+	study->monitors->conditions[study->condition].least = lot.least;
+	study->monitors->conditions[study->condition].timeout_ns = lot.timeout_ns;
 }

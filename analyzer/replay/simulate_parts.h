@@ -107,6 +107,7 @@ struct player {
 	uint64_t finish_ns;
 	uint64_t awaited_turn; /* of a group, from 1 on; 0 = none */
 	int64_t owed_ns;  /* for waking others: to be added to its next run; negative: taken off */
+	uint64_t due_ns;  /* in a take: when it takes what is there; 0 = it waits for enough */
 	uint64_t beat_ns; /* the last deadline of its schedule, or when that began */
 	struct queue *sleeps_in; /* NULL = in none */
 	uint32_t step;
@@ -130,7 +131,7 @@ struct player {
 	bool is_back;       /* it was woken to try its step again */
 	bool is_forced;     /* goes on with its step whether it may or not */
 	bool has_timed_out; /* in a race */
-	bool is_timed;      /* sleeps in its loop, and has a turn when the first timer has run */
+	bool is_timed;      /* sleeps in its loop or take, and has a turn when a timer has run */
 	bool has_left;      /* went on to its last body: only once, or it might go round for ever */
 	bool has_lost;      /* came back for a lock that another actor had taken meanwhile */
 	bool needs_lock;    /* in a take: the lock is to be had again first */

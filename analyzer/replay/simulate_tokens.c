@@ -24,6 +24,42 @@ static uint32_t take_all(struct simulation *sim, const struct step *step, uint32
 	return simulate_next_batch(sim, step, actor, items);
 }
 
+static bool has_enough(const struct simulation *sim, uint32_t condition)
+{
+	return sim->tokens[condition].count >= sim->script->monitors.conditions[condition].least;
+}
+
+/* Where a take waits for several: it has come to its timeout, and takes what is there. Before that
+ * it has a turn then. When all was taken there is nothing more to come in time. */
+static bool is_due(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	uint64_t timeout_ns = sim->script->monitors.conditions[step->arg].timeout_ns;
+	const struct tokens *tokens = &sim->tokens[step->arg];
+	struct player *player = &sim->players[actor];
+
+	if (!timeout_ns || tokens->taken >= sim->script->jobs[step->arg].all_items)
+		return false;
+	if (player->due_ns && player->now_ns >= player->due_ns && tokens->count)
+		return true;
+	if (!player->due_ns || player->now_ns >= player->due_ns)
+		player->due_ns = player->now_ns + timeout_ns;
+	return false;
+}
+
+/* It lets the lock go meanwhile. */
+static void wait_for_tokens(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	struct player *player = &sim->players[actor];
+
+	simulate_sleep(sim, &sim->tokens[step->arg].sleepers, actor);
+	player->needs_lock = true;
+	if (player->due_ns > player->now_ns) {
+		player->is_timed = true;
+		agenda_add(&sim->agenda, actor, player->due_ns);
+	}
+	simulate_mutex_release(sim, &sim->locks[sim->script->jobs[step->arg].lock], player->now_ns);
+}
+
 bool simulate_take(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	assert(step->arg < sim->script->monitors.condition_count);
@@ -36,12 +72,12 @@ bool simulate_take(struct simulation *sim, const struct step *step, uint32_t act
 	if (player->needs_lock && !simulate_mutex_acquire(sim, lock, actor, true))
 		return false;
 	player->needs_lock = false;
-	if (!tokens->count && !tokens->is_open && !player->is_forced) {
-		simulate_sleep(sim, &tokens->sleepers, actor);
-		player->needs_lock = true;
-		simulate_mutex_release(sim, lock, player->now_ns);
+	if (!has_enough(sim, step->arg) && !tokens->is_open && !player->is_forced &&
+	    !is_due(sim, step, actor)) {
+		wait_for_tokens(sim, step, actor);
 		return false;
 	}
+	player->due_ns = 0;
 	if (sim->script->jobs[step->arg].items) {
 		player->step = take_all(sim, step, actor);
 		return true;
@@ -106,8 +142,9 @@ void simulate_put(struct simulation *sim, const struct step *step, uint32_t acto
 	simulate_hand_over(sim, step);
 	gives(sim, step->arg, actor);
 	sim->tokens[step->arg].count++;
-	simulate_wake_first(sim, &sim->tokens[step->arg].sleepers, sim->players[actor].now_ns,
-			    false);
+	if (has_enough(sim, step->arg))
+		simulate_wake_first(sim, &sim->tokens[step->arg].sleepers,
+				    sim->players[actor].now_ns, false);
 }
 
 bool simulate_signal(struct simulation *sim, const struct step *step, uint32_t actor)

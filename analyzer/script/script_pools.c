@@ -230,6 +230,8 @@ void script_pools_find(struct compiler *compiler)
 			jobs->last_items = taken->items;
 			continue;
 		}
+		if (script_is_batched(script, taken->source) && !taken->items)
+			continue; /* it came to its timeout, and found nothing to do */
 		if (take->type == STEP_RECEIVE)
 			job_of_read[take->arg] = (uint32_t)jobs->count;
 		jobs->steps = memory_grow(jobs->steps, &jobs->capacity, jobs->count + 1,

@@ -161,11 +161,82 @@ static void store(void)
 		pthread_join(takers[i], NULL);
 }
 
+/*
+ * linger: three threads put (work_a each). Another one takes all as soon as LOT are there, or when
+ * work_e's length has passed. It handles them together: work_b, and work_c for each.
+ */
+enum { LOT = 16, GIVERS = 3 };
+
+static pthread_cond_t enough = PTHREAD_COND_INITIALIZER;
+static int pending;
+
+static void *give_some(void *unused UNUSED)
+{
+	for (int i = 0; i < rounds; i++) {
+		work_a();
+		pthread_mutex_lock(&lock_m);
+		if (++pending >= LOT)
+			pthread_cond_signal(&enough);
+		pthread_mutex_unlock(&lock_m);
+	}
+	return NULL;
+}
+
+static int take_lot(bool *is_over)
+{
+	uint64_t linger_ns = (uint64_t)work_e_piece.request.tv_sec * NS_PER_S +
+			     (uint64_t)work_e_piece.request.tv_nsec;
+	struct timespec now, deadline;
+	int taken, result = 0;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	deadline = to_timespec((uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec + linger_ns);
+	pthread_mutex_lock(&lock_m);
+	while (pending < LOT && !is_closed && result != ETIMEDOUT)
+		result = pthread_cond_timedwait(&enough, &lock_m, &deadline);
+	taken = pending;
+	pending = 0;
+	*is_over = is_closed;
+	pthread_mutex_unlock(&lock_m);
+	return taken;
+}
+
+static void *take_lots(void *unused UNUSED)
+{
+	for (bool is_over = false; !is_over;) {
+		int taken = take_lot(&is_over);
+
+		if (taken > 0)
+			work_b();
+		while (taken-- > 0)
+			work_c();
+	}
+	return NULL;
+}
+
+static void linger(void)
+{
+	pthread_t taker;
+
+	rounds = count_of("T_N");
+	if (pthread_create(&taker, NULL, take_lots, NULL))
+		die("cannot be started", "a thread");
+	start_many(GIVERS, give_some);
+	join_all();
+	pthread_mutex_lock(&lock_m);
+	is_closed = true;
+	pthread_cond_signal(&enough);
+	pthread_mutex_unlock(&lock_m);
+	pthread_join(taker, NULL);
+}
+
 int main(int argc, char **argv)
 {
-	static const struct pattern patterns[] = {
-		{ "halves", halves }, { "ring", ring }, { "store", store }, { NULL, NULL }
-	};
+	static const struct pattern patterns[] = { { "halves", halves },
+						   { "ring", ring },
+						   { "store", store },
+						   { "linger", linger },
+						   { NULL, NULL } };
 
 	return truth_main(argc, argv, patterns);
 }

@@ -94,12 +94,15 @@ static const struct {
 	bool is_others; /* the waits are of two threads: the other one's is ended */
 	bool is_woken;  /* in the middle of one, and goes on with that at once */
 	bool is_sleep;
+	bool is_joined; /* by who ended the last one */
 } rounds[] = {
-	/* 0: it is told to stop */ { 2, KIND_SLEEP, false, false, true },
-	/* 1 */ { 0.1, KIND_IO, false, false, true },
-	/* 2: it goes on waiting */ { 0.1, KIND_HOLD, false, false, false },
-	/* 3: an interpreter's threads wait from one site */ { 0.1, KIND_HOLD, true, false, true },
-	/* 4: another thread wakes it, for nothing */ { 2, KIND_SLEEP, false, true, true },
+	/* 0: the last wait is for something */ { 2, KIND_SLEEP, false, false, true, false },
+	/* 1 */ { 0.1, KIND_IO, false, false, true, false },
+	/* 2: it goes on waiting */ { 0.1, KIND_HOLD, false, false, false, false },
+	/* 3: an interpreter's threads wait from one site */
+	{ 0.1, KIND_HOLD, true, false, true, false },
+	/* 4: another thread wakes it, for nothing */ { 2, KIND_SLEEP, false, true, true, false },
+	/* 5: it waits to be told to end */ { 2, KIND_SLEEP, false, false, false, true },
 };
 
 START_TEST(a_thread_that_does_something_after_timeouts_slept)
@@ -126,10 +129,15 @@ START_TEST(a_thread_that_does_something_after_timeouts_slept)
 		sketch.rec.ops[op].name = sketch_string(&sketch, "work");
 	}
 	sketch.rec.waits[wait].thread = is_other;
+	if (rounds[_i].is_joined) {
+		sketch.rec.waits[wait].target = sketch.rec.threads[1].op;
+		sketch_wait(&sketch, 1, REASON_JOIN, "", 99, 100, sketch.rec.threads[0].op);
+	}
 	size_t before = sleeps_of(&sketch);
 	timers_find(&sketch.rec);
 	ck_assert_uint_eq(sleeps_of(&sketch) - before, rounds[_i].is_sleep ? NAPS + is_woken : 0);
-	ck_assert_uint_eq(sketch.rec.wait_count, rounds[_i].is_sleep ? 1 : NAPS + 1);
+	ck_assert_uint_eq(sketch.rec.wait_count - rounds[_i].is_joined,
+			  rounds[_i].is_sleep ? 1 : NAPS + 1);
 	sketch_end(&sketch);
 	sketch_free(&sketch);
 }

@@ -3,6 +3,7 @@
 #include "infer/tokens.h"
 
 #include "feeding.h"
+#include "lots.h"
 #include "monitored.h"
 #include "suite.h"
 
@@ -162,7 +163,7 @@ END_TEST
 
 /* One, two, three, one ... items are put, with a signal for the first of them; what comes after
  * the take is the longer the more it were. The last thing that the taker does is a link. */
-static enum put_model model_of_drain(int takes, enum link_kind last)
+static enum put_model model_of_drain(int takes, enum link_kind last, const char *resource)
 {
 	struct monitored monitored;
 	struct sketch *sketch = &monitored.sketch;
@@ -179,7 +180,7 @@ static enum put_model model_of_drain(int takes, enum link_kind last)
 			sketch_hold(sketch, 0, "M", 1, at_ms + 0.11 + k * 0.02,
 				    at_ms + 0.12 + k * 0.02);
 	}
-	sketch_link(sketch, 1, last, "end", 299, 0, NO_INDEX);
+	sketch_link(sketch, 1, last, resource, 299, 0, NO_INDEX);
 	monitored_build(&monitored);
 	enum put_model model = monitored.monitors.conditions[0].model;
 	monitored_free(&monitored);
@@ -188,12 +189,42 @@ static enum put_model model_of_drain(int takes, enum link_kind last)
 
 START_TEST(a_take_of_all_there_is)
 {
-	ck_assert_int_eq(model_of_drain(12, LINK_LEAVE), PUT_BATCH);
-	ck_assert_int_eq(model_of_drain(12, LINK_CLOCK), PUT_BATCH);
+	ck_assert_int_eq(model_of_drain(12, LINK_LEAVE, "end"), PUT_BATCH);
+	ck_assert_int_eq(model_of_drain(12, LINK_CLOCK, "end"), PUT_BATCH);
 	/* a line goes through any two */
-	ck_assert_int_eq(model_of_drain(3, LINK_CLOCK), PUT_BY_SIGNAL);
+	ck_assert_int_eq(model_of_drain(3, LINK_CLOCK, "end"), PUT_BY_SIGNAL);
 	/* one that takes all lets nobody go */
-	ck_assert_int_eq(model_of_drain(12, LINK_WAKE), PUT_BY_SIGNAL);
+	ck_assert_int_eq(model_of_drain(12, LINK_WAKE, "end"), PUT_BY_SIGNAL);
+	/* but for who waits for the lock */
+	ck_assert_int_eq(model_of_drain(12, LINK_WAKE, "M"), PUT_BATCH);
+}
+END_TEST
+
+static const struct {
+	int least;
+	double timeout_ms;
+	uint32_t found_least;
+	uint64_t found_ms;
+} lot_rows[] = {
+	/* 0 */ { 1, 1000, 1, 0 },
+	/* 1 */ { 10, 1000, 10, 0 },
+	/* 2 */ { 10, 8, 10, 8 },
+	/* 3 */ { 5, 3, 5, 3 },
+};
+
+START_TEST(a_take_of_a_lot_or_after_a_time)
+{
+	struct monitored monitored;
+
+	lots_sketch(&monitored.sketch, 2, lot_rows[_i].least, lot_rows[_i].timeout_ms);
+	class_table_free(&monitored.sketch.classes);
+	monitored_build(&monitored);
+	const struct condition *condition = &monitored.monitors.conditions[0];
+	ck_assert_int_eq(condition->model, PUT_BATCH);
+	ck_assert_uint_eq(condition->least, lot_rows[_i].found_least);
+	ck_assert_uint_eq((condition->timeout_ns + SKETCH_MS / 2) / SKETCH_MS,
+			  lot_rows[_i].found_ms);
+	monitored_free(&monitored);
 }
 END_TEST
 
@@ -261,4 +292,5 @@ SUITE()
 	TEST(one_computes_for_all);
 	TEST(copies_of_a_call_are_one_site);
 	TEST(a_take_of_all_there_is);
+	EACH(a_take_of_a_lot_or_after_a_time, lot_rows);
 }

@@ -5,6 +5,7 @@
  */
 #include "script/script_parts.h"
 
+#include "lots.h"
 #include "replay/simulate.h"
 #include "sketch.h"
 #include "suite.h"
@@ -181,8 +182,45 @@ START_TEST(a_taker_without_a_way_out_comes_to_an_end)
 }
 END_TEST
 
+static double lots_really_ms(double make_ms, int least, double timeout_ms)
+{
+	struct sketch sketch;
+	double ms = lots_sketch(&sketch, make_ms, least, timeout_ms);
+
+	sketch_free(&sketch);
+	return ms;
+}
+
+/* Of a taker that waits for several, or for a time. */
+START_TEST(as_many_takes_as_there_are_lots)
+{
+	static const struct {
+		int least;
+		double timeout_ms;
+	} rows[] = {
+		/* 0 */ { 10, 1000 },
+		/* 1: mostly by the time */ { 10, 8 },
+		/* 2: by the time alone; it finds nothing now and then */ { 30, 3 },
+	};
+	struct sketch sketch;
+	struct script script;
+
+	lots_sketch(&sketch, 2, rows[_i].least, rows[_i].timeout_ms);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	for (double factor = 0.5; factor <= 2; factor *= 2) {
+		double said_ms = replayed_ms(&script, &sketch, "make", factor);
+		double ms = lots_really_ms(2 * factor, rows[_i].least, rows[_i].timeout_ms);
+
+		ck_assert_msg(fabs(said_ms - ms) < 6, "x%g: %g ms, really %g", factor, said_ms, ms);
+	}
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	LOOP(as_many_takes_as_there_are_lots, 0, 3);
 	TEST(a_taker_without_a_way_out_comes_to_an_end);
 	TEST(larger_batches_take_longer);
 	TEST(what_is_done_once_and_what_for_each);
