@@ -371,6 +371,7 @@ struct recording {
 				     * without, it is not known */
 	size_t window_count;
 	size_t windows_left_out;      /* by the selection */
+	bool has_last_window;         /* it is selected, as a whole, with all threads */
 	struct rec_counter *counters; /* losses and costs of recording itself, as in the dumps */
 	size_t counter_count;
 	uint64_t dropped_events;  /* that the recorder had no room for */

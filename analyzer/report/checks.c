@@ -402,6 +402,7 @@ void checks_build(struct checks *checks, const struct analysis *analysis,
 	checks_threads(&checks->rows[CHECK_THREADS], analysis);
 	checks_name_astray(checks, analysis, replayer);
 	check_cpu(&checks->rows[CHECK_CPU], analysis);
+	checks_unseen(&checks->rows[CHECK_UNSEEN], analysis);
 	check_others(&checks->rows[CHECK_OTHERS], analysis);
 	check_crossing(&checks->rows[CHECK_CROSSING], analysis);
 	check_fallback(&checks->rows[CHECK_FALLBACK], analysis);

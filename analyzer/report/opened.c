@@ -121,16 +121,17 @@ int opened_select(struct recording *recording, const struct options *options, bo
 	peers_find(recording);
 	size_t count;
 	struct window *windows = windows_find(recording, &count);
+	size_t selected = options->window > 0 && options->window <= count ? options->window - 1
+									  : longest(windows, count);
 	struct selection selection = {
 		.client = options->client,
 		.thread_glob = options->thread_glob,
 		.from_ns = options->from_ns,
 		.to_ns = options->to_ns,
-		.window = windows[options->window > 0 && options->window <= count
-					  ? options->window - 1
-					  : longest(windows, count)],
+		.window = windows[selected],
 	};
 	recording->windows_left_out = options->window > 0 ? 0 : count - 1;
+	recording->has_last_window = selected + 1 == count && !is_narrowed(options);
 	free(windows);
 	if (!is_whole && !is_narrowed(options))
 		keep_asked(&selection.window, recording);

@@ -424,13 +424,13 @@ START_TEST(what_is_wrong_fails_and_is_said)
 			if (rows[_i].line)
 				ck_assert_str_eq(checks.rows[id].line, rows[_i].line);
 		} else if (rows[_i].id == CHECK_COUNT) {
-			bool never_ran = id == CHECK_PINNED || id == CHECK_SENSITIVITY ||
-					 id == CHECK_ORDER || id == CHECK_LOOKS ||
-					 id == CHECK_ENDERS || id == CHECK_STOPS ||
-					 id == CHECK_IDLE || id == CHECK_CLOCK ||
-					 id == CHECK_GROUPS || id == CHECK_UNRULY ||
-					 (id == CHECK_LATENCY && rows[_i].trouble.are_locks) ||
-					 (id == CHECK_CPU && rows[_i].trouble.cpu_ms == 0);
+			bool never_ran =
+				id == CHECK_PINNED || id == CHECK_SENSITIVITY ||
+				id == CHECK_ORDER || id == CHECK_LOOKS || id == CHECK_ENDERS ||
+				id == CHECK_STOPS || id == CHECK_IDLE || id == CHECK_CLOCK ||
+				id == CHECK_GROUPS || id == CHECK_UNRULY || id == CHECK_UNSEEN ||
+				(id == CHECK_LATENCY && rows[_i].trouble.are_locks) ||
+				(id == CHECK_CPU && rows[_i].trouble.cpu_ms == 0);
 
 			ck_assert_msg(checks.rows[id].state ==
 					      (never_ran ? CHECK_UNKNOWN : rows[_i].state),
