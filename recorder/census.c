@@ -31,6 +31,7 @@
 #include "switch.h"
 #include "syscalls.h"
 #include "tasks.h"
+#include "unseen.h"
 #include "watch.h"
 
 #include "in_target.h"
@@ -78,6 +79,13 @@ static struct inside *find(uint32_t tid)
 	return NULL;
 }
 
+/* As recording began. */
+static void mark_slot(struct self *self, const struct slot *slot, const struct inside *inside)
+{
+	mark_of(self, load_relaxed(&slot->op), load_relaxed(&slot->delay_ns), inside->record.start,
+		inside->cpu_ns);
+}
+
 /* --- Who has what it waits for --------------------------------------------------------------- */
 
 static void note_owner(struct inside *waiting)
@@ -123,9 +131,15 @@ static bool take(struct inside *inside)
 
 void census_end(void)
 {
-	for (uint32_t i = 0; i < census.places; i++)
-		if (take(&census.all[i]))
-			write_for(&census.all[i], census.all[i].cpu_ns, OUTCOME_NONE);
+	for (uint32_t i = 0; i < census.places; i++) {
+		struct inside *inside = &census.all[i];
+
+		if (!take(inside))
+			continue;
+		if (!inside->slot)
+			unseen_write(&writer, inside);
+		write_for(inside, inside->cpu_ns, OUTCOME_NONE);
+	}
 	hand_over();
 }
 
@@ -310,7 +324,7 @@ static void write_all(struct self *self, struct inside *inside)
 		op_backdate_thread(self, inside->record.start);
 		found_complete(inside, self->slot);
 		if (inside->is_still)
-			mark_was(self, self->slot, inside->record.start, inside->cpu_ns);
+			mark_slot(self, self->slot, inside);
 	}
 	for (uint32_t i = 0; is_on && i < inside->held_count; i++)
 		begin_hold(self, inside, &inside->held[i]);
@@ -383,7 +397,7 @@ static void publish(struct inside *inside)
 		count_waiting(inside);
 	found_show(inside);
 	if (inside->slot && inside->is_still)
-		mark_was(&writer, inside->slot, inside->record.start, inside->cpu_ns);
+		mark_slot(&writer, inside->slot, inside);
 	/* Pairs with take_own() and take(): the entry is whole. */
 	if (cas_acq_rel(&inside->state, &state, INSIDE))
 		return;

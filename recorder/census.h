@@ -7,10 +7,10 @@
  * call? The mutexes themselves say who has them. Nothing is sent to a thread.
  *
  * A thread writes down itself what it was inside of, when it first records something, or when it
- * ends. For one that does neither the control thread writes it when recording is turned off. The
- * call and its holds of locks begin with the moment at which recording was turned on. The end of
- * the call is not seen. But a blocked thread uses no CPU time. So it ended before the CPU time that
- * the thread has used since then.
+ * ends. For one that does neither the control thread writes it when recording is turned off, and
+ * that the thread was there at all (unseen.h). The call and its holds of locks begin with the
+ * moment at which recording was turned on. The end of the call is not seen. But a blocked thread
+ * uses no CPU time. So it ended before the CPU time that the thread has used since then.
  */
 #ifndef WCPROF_CENSUS_H
 #define WCPROF_CENSUS_H

@@ -43,14 +43,14 @@ void mark_sample(struct self *self, uint64_t now_ticks, uint32_t stack)
 	(void)chunk_append(self, &record);
 }
 
-void mark_was(struct self *self, const struct slot *slot, uint64_t at_ticks, uint64_t cpu_ns)
+void mark_of(struct self *self, uint64_t op, uint64_t delay_ns, uint64_t at_ticks, uint64_t cpu_ns)
 {
 	struct record record = {
 		.start = at_ticks,
 		.end = at_ticks,
-		.id = load_relaxed(&slot->delay_ns),
-		.parent = load_relaxed(&slot->op),
-		.name = load_relaxed(&slot->thread),
+		.id = delay_ns,
+		.parent = op,
+		.name = (uint32_t)(op >> 32),
 		.value = cpu_ns,
 		.fd = -1,
 		.type = RECORD_SAMPLE,

@@ -24,8 +24,10 @@ extern uint64_t mark_gap_ticks HIDDEN;
 /* Does nothing when marks are not wanted. */
 void mark_write(struct self *, uint64_t now_ticks) HIDDEN;
 
-/* The same of a moment that has passed, when the slot's thread had used so much; by any thread. */
-void mark_was(struct self *, const struct slot *, uint64_t at_ticks, uint64_t cpu_ns) HIDDEN;
+/* The same of a moment that has passed, by any thread. The op is the thread's, which had used so
+ * much by then, and waited so long for a CPU. */
+void mark_of(struct self *, uint64_t op, uint64_t delay_ns, uint64_t at_ticks,
+	     uint64_t cpu_ns) HIDDEN;
 
 /* The same whether marks are wanted or not, with a stack. */
 void mark_sample(struct self *, uint64_t now_ticks, uint32_t stack) HIDDEN;
