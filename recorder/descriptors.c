@@ -9,6 +9,7 @@
 #include "descriptors.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "description.h"
 #include "destinations.h"
@@ -16,6 +17,7 @@
 #include "mapping.h"
 #include "peers.h"
 #include "spare.h"
+#include "strings.h"
 
 #include "in_target.h"
 
@@ -95,6 +97,23 @@ void descriptors_lose_sight(void)
 	for (uint32_t fd = 0; fd < end; fd++)
 		if (load_relaxed(origin_of(fd)) != 0)
 			store_relaxed(origin_of(fd), 0);
+}
+
+/* --- Files ---------------------------------------------------------------------------------- */
+
+/* A call without a descriptor has a path, or is about memory. */
+bool descriptors_is_of_files(const struct record *op)
+{
+	static const char file[] = "file";
+	const char *what;
+	uint32_t bytes;
+
+	if (op->what != KIND_IO || op->count != 0)
+		return false;
+	if (op->ident == 0)
+		return op->fd < 0;
+	what = strings_get(recorder_arena, op->ident, &bytes);
+	return bytes >= sizeof(file) - 1 && memcmp(what, file, sizeof(file) - 1) == 0;
 }
 
 /* --- Learning ------------------------------------------------------------------------------- */

@@ -63,6 +63,12 @@ static inline bool descriptors_is_accepted(int fd)
 	return word >> DESCRIPTOR_FLAGS_SHIFT & RECORD_ACCEPTED;
 }
 
+/*
+ * Whether the io op is a call of files alone: one that nobody waits for, as it carries no bytes to
+ * another thread or client. Calls of two descriptors and for locks on files are not.
+ */
+bool descriptors_is_of_files(const struct record *) HIDDEN;
+
 /* Says in a record what its descriptor is. */
 static inline void descriptors_describe(struct self *self, struct record *record)
 {

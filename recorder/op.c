@@ -303,7 +303,7 @@ static inline bool is_skipped(struct self *self, const struct record *record, ui
 {
 	uint64_t ticks = now - record->start;
 
-	if (record->what == KIND_IO && ticks < load_relaxed(&op_min_io_ticks))
+	if (UNLIKELY(ticks < load_relaxed(&op_min_io_ticks)) && descriptors_is_of_files(record))
 		self_count(self, COUNTER_skipped_io);
 	else if (is_brief && ticks < op_brief_ticks)
 		self_count(self, COUNTER_skipped_brief);

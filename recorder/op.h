@@ -9,7 +9,7 @@
 #include "record.h"
 #include "self.h"
 
-/* Input/output shorter than so many ticks is not recorded. Written by settings.c. */
+/* Input/output of files shorter than so many ticks is not recorded. Written by settings.c. */
 extern uint64_t op_min_io_ticks HIDDEN;
 /* OP_BRIEF_NS. Known once recording was turned on. */
 extern uint64_t op_brief_ticks HIDDEN;

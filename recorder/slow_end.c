@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "descriptors.h"
 #include "entries.h"
 #include "gate.h"
 #include "handles.h"
@@ -87,7 +88,7 @@ static int64_t at_least_0(int64_t value)
 static bool is_skipped(const struct record *record, uint64_t ticks, bool is_brief)
 {
 	return (is_brief && ticks < op_brief_ticks) ||
-	       (record->what == KIND_IO && ticks < load_relaxed(&op_min_io_ticks));
+	       (ticks < load_relaxed(&op_min_io_ticks) && descriptors_is_of_files(record));
 }
 
 /* The thread's own CPU time and blocked time since then; the latter may be that of calls inside. */

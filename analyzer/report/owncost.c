@@ -64,7 +64,7 @@ void checks_own(struct check *check, const struct analysis *analysis)
 	check->value = fmin(100, checks_percent((double)sum.own_window_ns, whole_ns));
 	snprintf(check->line, sizeof(check->line),
 		 "recording took up to %.0f%% of the run, most of it in the figures as the "
-		 "program's own: record a longer run, or less (WCPROF_MIN_IO, WCPROF_HOLDS)",
+		 "program's own: record a longer run, or less (WCPROF_MIN_IO_NS, WCPROF_HOLDS)",
 		 check->value);
 }
 

@@ -258,7 +258,7 @@ static const struct {
 	  CHECK_FAILED,
 	  false,
 	  "recording took up to 20% of the run, most of it in the figures as the program's own: "
-	  "record a longer run, or less (WCPROF_MIN_IO, WCPROF_HOLDS)" },
+	  "record a longer run, or less (WCPROF_MIN_IO_NS, WCPROF_HOLDS)" },
 	/* 49 */ { { .own_ms = 10, .used_ms = 15 }, CHECK_COUNT, CHECK_PASSED, false, "" },
 	/* 50: of 500 ms, on several CPUs */
 	{ { .own_ms = 40.4, .used_ms = 500 }, CHECK_COUNT, CHECK_PASSED, false, "" },
