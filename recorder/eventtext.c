@@ -209,6 +209,7 @@ static void put_value(const struct dump *dump, struct text *text, const struct r
 	PUT_IF(text, ACCEPTED, record->what != KIND_OP_USER && record->flags & RECORD_ACCEPTED);
 	PUT_IF(text, FULL, record->what == KIND_POLL && record->flags & RECORD_FULL);
 	PUT_IF(text, PROBED, field_is_probed(record));
+	PUT_IF(text, CHOSEN, field_is_probed(record) && record->flags & FIELD_CHOSEN);
 	if (field_descriptor(record) >= 0)
 		PUT_U64(text, FD, (uint64_t)field_descriptor(record));
 }

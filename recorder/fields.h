@@ -80,7 +80,8 @@ static inline bool field_is_probed(const struct record *record)
 
 /*
  * The call of a probed function has up to two values in `value` and `count`, their names in `ident`
- * and `fd`, their types in `flags`. The second is no real number. Further values are links.
+ * and `fd`. Their types are in `flags`, beside FIELD_CHOSEN. The second is no real number. Further
+ * values are links.
  *
  * Of one that has ended: the name of a value; 0 = it has none.
  */
@@ -95,6 +96,8 @@ static inline uint32_t field_value_name(const struct record *record, bool is_sec
 
 /* Of its flags: the type of the first value, and by how many bits that of the second is shifted. */
 enum { FIELD_TYPE = 7, FIELD_SECOND = 6 };
+/* Also of one that goes on: other calls of its function are left out. */
+enum { FIELD_CHOSEN = 32 };
 
 /* These where it has a name. */
 static inline enum probe_type field_value_type(const struct record *record, bool is_second)

@@ -222,13 +222,13 @@ static void take_own(const struct probe *probe, const struct probe_values *value
 {
 	uint32_t index;
 
-	*own = (struct op_values){ .first = 0 };
+	*own = (struct op_values){ .types = probe->flags };
 	if (*found == 0)
 		return;
 	index = (uint32_t)__builtin_ctz(*found);
 	own->first = values->values[index].bits;
 	own->first_name = load_relaxed(&probe->names[index]);
-	own->types = probe->order.code.fetches[index].type;
+	own->types |= probe->order.code.fetches[index].type;
 	*found &= *found - 1;
 	if (*found == 0)
 		return;
@@ -337,6 +337,8 @@ static void open_op(struct self *self, struct probe *probe, struct probe_stack *
 	stack->op = op_begin(self, KIND_OP_USER, load_relaxed(&probe->name), 0, -1, calls, frame);
 	if (!stack->op)
 		return;
+	if (probe->flags)
+		op_set_flags(self, stack->op, probe->flags);
 	stack->registers[PROBE_RIP] = self->slot->entries[self->depth - 1].record.start;
 	if (values) {
 		values->op = stack->op;

@@ -51,6 +51,7 @@ struct probe {
 	uint32_t is_on;
 	uint16_t reads_return;             /* some value is known only then */
 	uint16_t reads_vectors;            /* some value is in one when the probe is hit */
+	uint8_t flags;                     /* of its ops: FIELD_CHOSEN if it leaves calls out */
 	uint32_t names[PROBE_FETCHES_MAX]; /* of its values; as `name` */
 	struct condition when;             /* of its order */
 	struct probe_order order;

@@ -62,4 +62,10 @@ struct probe_order {
 	struct probe_code code;
 };
 
+/* Whether it leaves calls out: short ones, or those for which a condition does not hold. */
+static inline bool probe_order_chooses(const struct probe_order *order)
+{
+	return order->min_ns || order->min_permille || order->when[0] || order->code.op_count;
+}
+
 #endif

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 
 #include "clock.h"
+#include "fields.h"
 #include "gate.h"
 #include "mapping.h"
 #include "maps.h"
@@ -282,6 +283,7 @@ static void settle(struct probe *probe, const struct probe_order *order)
 	probe->order.min_permille = order->min_permille;
 	store_relaxed(&probe->lengths, order->min_permille ? &lengths[probe - probe_table] : NULL);
 	store_relaxed(&probe->min_ticks, clock_ticks_of(order->min_ns));
+	probe->flags = probe_order_chooses(order) ? FIELD_CHOSEN : 0;
 }
 
 /* While a probe that is on asks for requests, they are followed. */

@@ -337,7 +337,8 @@ static void locks_seek(struct seeking *seeking, const struct timeline *timeline)
 
 /* --- all of it --- */
 
-/* A mark within a probed function may be the outermost one. */
+/* A mark within a probed function may be the outermost one. So may a call within one that was
+ * recorded because of its length or a condition: others like it are within none. */
 static bool is_outermost(const struct recording *rec, uint32_t op)
 {
 	bool is_probed = rec->extras[op].probed;
@@ -345,20 +346,21 @@ static bool is_outermost(const struct recording *rec, uint32_t op)
 	for (uint32_t at = rec->ops[op].parent; at != NO_INDEX; at = rec->ops[at].parent) {
 		if (rec->ops[at].kind != KIND_OP_USER)
 			return true;
-		if (is_probed || !rec->extras[at].probed)
+		if (is_probed ? !rec->extras[at].chosen : !rec->extras[at].probed)
 			return false;
 	}
 	return true;
 }
 
+/* Of a function some of whose calls were left out there is neither a rate nor a median. */
 static void mark_look_at(struct seeking *seeking, uint32_t op)
 {
 	const struct recording *rec = seeking->rec;
 	const struct rec_op *mark = &rec->ops[op];
 	bool is_open = rec->extras[op].open;
 
-	if (mark->kind != KIND_OP_USER || (!is_open && mark->start_ns == mark->end_ns) ||
-	    !is_outermost(rec, op))
+	if (mark->kind != KIND_OP_USER || rec->extras[op].chosen ||
+	    (!is_open && mark->start_ns == mark->end_ns) || !is_outermost(rec, op))
 		return;
 	request_add_plain(seeking, rec->extras[op].probed ? REQUEST_PROBED : REQUEST_MARKED, op,
 			  (struct point){ is_open ? NO_INDEX : op, STAMP_END });

@@ -26,7 +26,7 @@ enum request_source {
 	REQUEST_ASKED,  /* an exchange on a connection, from the question's write to the answer */
 	REQUEST_SERVED, /* the same at the end that serves, from the question's arrival */
 	REQUEST_JOB,    /* through a pipe to whoever reads first, until that one reads again */
-	REQUEST_PROBED, /* an outermost call of a probed function, outside of what is marked */
+	REQUEST_PROBED, /* an outermost call of a function that is probed, with all its calls */
 	REQUEST_LOCK    /* where there is nothing else: the lock most waited for, until it is had */
 };
 

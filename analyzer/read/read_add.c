@@ -235,6 +235,7 @@ static bool op_extra(struct reading *reading, const struct event *event, struct 
 		.tried = number[FIELD_TRIED] != 0,
 		.full = number[FIELD_FULL] != 0,
 		.probed = number[FIELD_PROBED] != 0,
+		.chosen = number[FIELD_CHOSEN] != 0,
 		.open = event->is_open,
 	};
 	/* these two share a place */

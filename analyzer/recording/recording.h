@@ -78,6 +78,7 @@ struct rec_op_extra {
 	bool cut;      /* began before what was selected of the recording */
 	bool timer;    /* poll: ended by the clock, for work that was put off until then */
 	bool probed;   /* of kind user: a call of a probed function, nothing that was declared */
+	bool chosen;   /* of those: others of the same function were left out */
 	bool shared;   /* hold of an rwlock: as a reader, which its ident says */
 };
 

@@ -175,6 +175,11 @@ START_TEST(calls_of_probed_functions_have_values)
 		/* 19 */ { { PROBED }, "pb", 1 },
 		/* 20 */ { { PROBED, .flags = RECORD_ANNOTATED }, "pb", 0 },
 		/* 21 */ { { .type = RECORD_OP, .what = KIND_IO }, "pb", 0 },
+		/* 22 */ { { PROBED }, "ch", 0 },
+		/* 23 */ { { PROBED, .flags = FIELD_CHOSEN }, "ch", 1 },
+		/* 24 */ { { PROBED, .flags = RECORD_ANNOTATED | FIELD_CHOSEN }, "ch", 0 },
+		/* 25 */
+		{ { .type = RECORD_OP, .what = KIND_HOLD, .flags = RECORD_OWNER_DIED }, "ch", 0 },
 	};
 	json_t *line = put(eventtext_put, &rows[_i].record);
 
@@ -255,7 +260,7 @@ SUITE()
 {
 	FIXTURE(setup, recording_end);
 	LOOP(keys_go_by_the_kind, 0, 20);
-	LOOP(calls_of_probed_functions_have_values, 0, 22);
+	LOOP(calls_of_probed_functions_have_values, 0, 26);
 	LOOP(the_longest_line_fits, 0, UINT8_MAX + 1);
 	TEST(what_is_open_has_no_end);
 	TEST(what_was_cut_off_says_when);

@@ -249,6 +249,58 @@ START_TEST(the_slowest_calls_are_recorded)
 	recording_end();
 }
 
+static json_t *open_call(const json_t *lines)
+{
+	json_t *opens = json_object_get(json_array_get(lines, 0), "open_ops");
+
+	for (size_t i = 0; i < json_array_size(opens); i++)
+		if (strcmp(word_of(json_array_get(opens, i), "kind"), "user") == 0)
+			return json_array_get(opens, i);
+	return NULL;
+}
+
+/* Else the few that were recorded would be taken for all. */
+START_TEST(a_call_says_that_others_are_left_out)
+{
+	static const struct {
+		uint64_t min_ns;
+		uint16_t min_permille;
+		const char *when;
+		uint8_t op_count; /* of a condition: that a value, which is 1, is not 0 */
+		int is_chosen;
+	} rows[] = {
+		/* 0 */ { 0, 0, "", 0, 0 },
+		/* 1 */ { 1, 0, "", 0, 1 },
+		/* 2 */ { 0, 990, "", 0, 1 },
+		/* 3 */ { 0, 0, "request", 0, 1 },
+		/* 4 */ { 0, 0, "", 1, 1 },
+	};
+	struct probe_order order = probed_order();
+	struct probe_stack stack = { .index = 0 };
+
+	recording_begin();
+	order.min_ns = rows[_i].min_ns;
+	order.min_permille = rows[_i].min_permille;
+	snprintf(order.when, sizeof(order.when), "%s", rows[_i].when);
+	order.code.op_count = rows[_i].op_count;
+	if (order.code.op_count) {
+		order.code.fetch_count = 1;
+		order.code.fetches[0] = (struct probe_fetch){
+			.name = { 'a' }, .start = PROBE_FROM_ZERO, .add = 1, .size = 8
+		};
+		order.code.ops[0] = (struct probe_op){ .code = PROBE_OP_FETCH };
+	}
+	ck_assert_ptr_null(probe_add(&order));
+	begin_request();
+	probe_enter(&stack);
+	ck_assert_uint_ne(stack.op, 0);
+	ck_assert_int_eq(number_of(open_call(recording_dump(false)), "ch"), rows[_i].is_chosen);
+	probe_leave(&stack);
+	ck_assert_int_eq(number_of(event_of(recording_dump(false), "k", "user"), "ch"),
+			 rows[_i].is_chosen);
+	recording_end();
+}
+
 /* At a place, a request is old enough or it is not. */
 START_TEST(a_moment_does_not_wait_for_a_condition)
 {
@@ -278,4 +330,5 @@ SUITE()
 	TEST(a_moment_has_its_values_and_its_stack);
 	LOOP(values_that_find_no_room_are_links, 0, 6);
 	TEST(a_moment_does_not_wait_for_a_condition);
+	LOOP(a_call_says_that_others_are_left_out, 0, 5);
 }

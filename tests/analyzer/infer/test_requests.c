@@ -103,6 +103,29 @@ static void probed(struct sketch *sketch)
 		sketch->rec.extras[i].probed = sketch->rec.ops[i].kind == KIND_OP_USER;
 }
 
+/* Half of them are within calls of another function, of which only the slow ones were recorded. */
+static void probed_in_chosen(struct sketch *sketch)
+{
+	two(sketch, 100);
+	for (int i = 0; i < 10; i++) {
+		uint32_t around = NO_INDEX;
+
+		if (i % 2 == 0) {
+			around = sketch_op(sketch, KIND_OP_USER, "slow", 1, 10 * i, 10 * i + 6);
+			sketch->rec.extras[around].probed = true;
+			sketch->rec.extras[around].chosen = true;
+		}
+		uint32_t op = sketch_op(sketch, KIND_OP_USER, "request", 1, 10 * i, 10 * i + 6);
+
+		sketch->rec.extras[op].probed = true;
+		if (around != NO_INDEX)
+			sketch->rec.ops[op].parent = around;
+		sketch_sleep(sketch, 1, "serve", 10 * i, 10 * i + 6);
+		sketch_sleep(sketch, 1, "think", 10 * i + 6, 10 * i + 10);
+	}
+	sketch_end(sketch);
+}
+
 /* The marks are within a call of a probed function. */
 static void marked_in_probed(struct sketch *sketch)
 {
@@ -159,6 +182,7 @@ static const struct {
 	/* 5 */ { probed, REQUEST_PROBED, "request", 10 },
 	/* 6 */ { marked_in_probed, REQUEST_MARKED, "request", 10 },
 	/* 7 */ { served_and_probed, REQUEST_SERVED, "read", 10 },
+	/* 8 */ { probed_in_chosen, REQUEST_PROBED, "request", 10 },
 };
 
 START_TEST(requests_are_found_and_replayed)
@@ -181,6 +205,23 @@ START_TEST(requests_are_found_and_replayed)
 	ck_assert_double_eq_tol(as_it_was.requests_ns[REQUEST_P50] / 1e6, 6, 0.01);
 	ck_assert_double_eq_tol(as_it_was.requests_ns[REQUEST_P99] / 1e6, 6, 0.01);
 	ck_assert_double_eq_tol(halved.requests_ns[REQUEST_P50] / 1e6, 3, 0.01);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* How many there were, and how long those took that were left out, is not known. */
+START_TEST(chosen_calls_are_no_requests)
+{
+	struct sketch sketch;
+	struct script script;
+
+	probed(&sketch);
+	for (uint32_t i = 0; i < sketch.rec.op_count; i++)
+		sketch.rec.extras[i].chosen = sketch.rec.extras[i].probed;
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_eq(script.requests.count, 0);
+	ck_assert_uint_eq(script.requests.judged_class, NO_INDEX);
 	script_free(&script);
 	sketch_free(&sketch);
 }
@@ -345,6 +386,7 @@ SUITE()
 {
 	TEST(taking_back_is_no_answer);
 	EACH(requests_are_found_and_replayed, rows);
+	TEST(chosen_calls_are_no_requests);
 	TEST(requests_have_times_and_a_number);
 	TEST(served_requests_of_all_classes_are_judged);
 	TEST(questions_of_a_server_are_parts);

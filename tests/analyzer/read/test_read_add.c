@@ -232,7 +232,7 @@ START_TEST(values_of_an_op_are_links)
 	read_good(&recording,
 		  OWN "{'e':'op','k':'user','id':2,'c':1,'s':1,'d':30,'vn':2,'v':-5,'vn2':3,'vs2':"
 		      "1,'th':4}\n"
-		      "{'e':'op','k':'user','id':3,'c':1,'s':1,'d':30,'pb':1,'vn':2,'v':0}\n"
+		      "{'e':'op','k':'user','id':3,'c':1,'s':1,'d':30,'pb':1,'ch':1,'vn':2,'v':0}\n"
 		      "{'e':'op','k':'user','id':5,'c':1,'s':1,'d':30,'vn':2,'v':"
 		      "13830554455654793216,'vr':1,'vn2':3,'v2':1}\n"
 		      "{'e':'link','lk':'value','p':5,'i':3,'s':30,'d':30,'v':0,'vr':1}\n",
@@ -249,6 +249,7 @@ START_TEST(values_of_an_op_are_links)
 	ck_assert(!links[0].is_text);
 	ck_assert_str_eq(recording.strings[links[0].ident], "two");
 	ck_assert(!recording.extras[0].probed && recording.extras[1].probed);
+	ck_assert(!recording.extras[0].chosen && recording.extras[1].chosen);
 	ck_assert(links[1].is_text);
 	ck_assert_str_eq(recording.strings[links[1].ident], "three");
 	ck_assert_str_eq(recording.strings[links[1].result], "one");
