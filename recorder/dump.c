@@ -24,6 +24,7 @@
 #include "objects.h"
 #include "opening.h"
 #include "peers.h"
+#include "probetext.h"
 #include "stacks.h"
 #include "strings.h"
 #include "weight.h"
@@ -457,10 +458,10 @@ static bool write_records(struct dump *dump)
 
 /* Each writes its element dump->index; true: that was the last one. */
 static bool (*const phases[])(struct dump *) = {
-	write_start,     write_window,     write_process, write_counters,
-	write_thread,    write_module,     write_object,  write_peer,
-	write_idle,      write_string,     write_stack,   write_open_op,
-	write_open_wait, write_header_end, write_records, write_mark,
+	write_start,   write_window, write_process, write_counters,  write_thread,
+	write_module,  write_object, write_peer,    write_idle,      probetext_put,
+	write_string,  write_stack,  write_open_op, write_open_wait, write_header_end,
+	write_records, write_mark,
 };
 
 int dump_begin_last(struct dump *dump, struct arena *arena, char *buffer, size_t bytes,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How the keys of each object in a dump's header are spelled, as keys.def has them; events' are in
- * eventtext.c. For dump.c and costtext.c, which write them.
+ * eventtext.c. For dump.c, costtext.c and probetext.c, which write them.
  */
 #ifndef WCPROF_DUMPKEYS_H
 #define WCPROF_DUMPKEYS_H
@@ -35,6 +35,10 @@ static const struct {
 #define OBJECT_KEY(name, key, type, meaning) char name[sizeof(key)];
 #include "keys.def"
 	} object;
+	struct {
+#define PROBE_KEY(name, key, type, meaning) char name[sizeof(key)];
+#include "keys.def"
+	} probe;
 } keys = {
 	.header = {
 #define HEADER_KEY(name, key, type, meaning) .name = key,
@@ -62,6 +66,10 @@ static const struct {
 	},
 	.object = {
 #define OBJECT_KEY(name, key, type, meaning) .name = key,
+#include "keys.def"
+	},
+	.probe = {
+#define PROBE_KEY(name, key, type, meaning) .name = key,
 #include "keys.def"
 	},
 };

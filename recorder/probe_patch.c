@@ -180,10 +180,20 @@ static bool add_to_semaphore(const struct probe_order *order, uint16_t count)
 
 /* --- Probes ----------------------------------------------------------------------------------- */
 
+/* A forked child has counts of its own. */
+static struct probe_counters *make_counters(void)
+{
+	struct probe_counters *counters = mapping_make(sizeof(*counters), -1);
+
+	if (counters)
+		(void)sys_madvise(counters, sizeof(*counters), MADV_WIPEONFORK);
+	return counters;
+}
+
 static bool make_tables(void)
 {
 	if (!probe_counters)
-		probe_counters = mapping_make(sizeof(*probe_counters), -1);
+		probe_counters = make_counters();
 	if (!probe_table)
 		probe_table = mapping_make(PROBES_MAX * sizeof(*probe_table), -1);
 	return probe_counters && probe_table;
@@ -370,6 +380,11 @@ uint32_t probe_remove(const char *name, uint32_t bytes)
 	}
 	follow_requests();
 	return count;
+}
+
+uint32_t probe_places(void)
+{
+	return load_acquire(&used);
 }
 
 uint32_t probe_count(void)

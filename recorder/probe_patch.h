@@ -27,5 +27,7 @@ const char *probe_add(const struct probe_order *) HIDDEN;
 /* Those with that name, or all if it is empty; how many there were. */
 uint32_t probe_remove(const char *name, uint32_t bytes) HIDDEN;
 uint32_t probe_count(void) HIDDEN;
+/* Places that were ever probed: the first ones of probe_table. Any thread. */
+uint32_t probe_places(void) HIDDEN;
 
 #endif

@@ -367,6 +367,7 @@ static int reading_end(struct reading *reading)
 	idmap_free(&reading->module_ids);
 	idmap_free(&reading->stack_ids);
 	idmap_free(&reading->counter_ids);
+	idmap_free(&reading->probe_ids);
 	idmap_free(&reading->object_ids);
 	free(reading->objects);
 	free(reading->files);
@@ -459,6 +460,7 @@ void recording_free(struct recording *recording)
 	free(recording->named_codes);
 	free(recording->named_data);
 	free(recording->counters);
+	free(recording->probes);
 	free(recording->peers);
 	free(recording->idles);
 	free(recording->windows);

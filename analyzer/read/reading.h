@@ -150,6 +150,7 @@ struct reading {
 	struct idmap module_ids;
 	struct idmap stack_ids;
 	struct idmap counter_ids;
+	struct idmap probe_ids; /* by their places in the list; a space for each process */
 	size_t thread_capacity;
 	size_t process_capacity;
 	size_t module_capacity;
@@ -160,6 +161,7 @@ struct reading {
 	size_t named_code_capacity;
 	size_t named_data_capacity;
 	size_t counter_capacity;
+	size_t probe_capacity;
 
 	struct idmap object_ids;
 	struct shared_object *objects;
@@ -271,6 +273,7 @@ bool read_objects(struct reading *reading, struct json *json);
 bool read_peers(struct reading *reading, struct json *json);
 bool read_windows(struct reading *reading, struct json *json);
 bool read_idle(struct reading *reading, struct json *json);
+bool read_probes(struct reading *reading, struct json *json);
 
 /* Of a time by the dump's clock. */
 bool reading_add_window(struct reading *reading, struct rec_window window);

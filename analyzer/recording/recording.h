@@ -325,6 +325,16 @@ struct rec_counter {
 	uint64_t value;
 };
 
+/* A place that was probed, and what became of the calls that it saw. */
+struct rec_probe {
+	uint32_t process;
+	uint32_t name; /* string id: that of its ops' class */
+	uint32_t when; /* string id: the condition on what the thread is in */
+	uint64_t calls;
+	uint64_t brief; /* of these: left out as too short */
+	uint64_t unmet; /* of these: left out by a condition */
+};
+
 struct intern;
 
 struct recording {
@@ -375,6 +385,8 @@ struct recording {
 	bool has_last_window;         /* it is selected, as a whole, with all threads */
 	struct rec_counter *counters; /* losses and costs of recording itself, as in the dumps */
 	size_t counter_count;
+	struct rec_probe *probes; /* as in each process's latest dump */
+	size_t probe_count;
 	uint64_t dropped_events;  /* that the recorder had no room for */
 	uint64_t epoch_unix_ns;   /* the earliest */
 	uint64_t end_ns;          /* when the last dump was taken or its last event ended */

@@ -398,6 +398,7 @@ void checks_build(struct checks *checks, const struct analysis *analysis,
 	check_spinning(&checks->rows[CHECK_SPINNING], analysis);
 	check_quota(&checks->rows[CHECK_QUOTA], analysis);
 	checks_own(&checks->rows[CHECK_OWN], analysis);
+	checks_leftout(&checks->rows[CHECK_LEFTOUT], analysis);
 	check_drift(&checks->rows[CHECK_DRIFT], analysis);
 	checks_threads(&checks->rows[CHECK_THREADS], analysis);
 	checks_name_astray(checks, analysis, replayer);

@@ -57,6 +57,9 @@ void checks_clock(struct check *check, const struct analysis *analysis);
 /* checks_unseen.c */
 void checks_unseen(struct check *check, const struct analysis *analysis);
 
+/* checks_leftout.c */
+void checks_leftout(struct check *check, const struct analysis *analysis);
+
 /* owncost.c */
 void checks_own(struct check *check, const struct analysis *analysis);
 

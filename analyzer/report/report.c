@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "format.h"
+#include "measure/leftout.h"
 
 enum {
 	COUNT_BYTES = 28,  /* " = " and " +N" with any N */
@@ -86,6 +87,18 @@ void report_pinned(const struct analysis *analysis, struct emit *emit)
 	if (check->state != CHECK_UNKNOWN && !analysis->checks.is_withheld)
 		emit_line(emit, "%.1f%% of the run would remain if everything took no time.",
 			  check->value);
+}
+
+void report_left_out(const struct analysis *analysis, struct emit *emit)
+{
+	struct leftout_table table;
+	char text[LEFTOUT_TEXT_BYTES];
+	leftout_table_build(&table, analysis->recording, &analysis->classes);
+	for (size_t i = 0; i < table.count; i++) {
+		leftout_text(&table.rows[i], analysis->recording, text);
+		emit_line(emit, "%s: figures are those of the others.", text);
+	}
+	leftout_table_free(&table);
 }
 
 void report_next_limit(const struct analysis *analysis, size_t row, struct emit *emit)

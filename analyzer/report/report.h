@@ -61,6 +61,9 @@ void report_withheld(const struct analysis *analysis, struct emit *emit);
 /* Under a table of answers: where a row of the what-if table gains no more, and why. */
 void report_next_limit(const struct analysis *analysis, size_t row, struct emit *emit);
 
+/* Under a table of classes: probed functions some of whose calls are not in it. */
+void report_left_out(const struct analysis *analysis, struct emit *emit);
+
 /* Under a table of answers: the part of the run that none of them can touch. */
 void report_pinned(const struct analysis *analysis, struct emit *emit);
 

@@ -94,4 +94,5 @@ void report_classes(const struct analysis *analysis, struct emit *emit)
 	emit_table_end(emit);
 	if (more > 0)
 		emit_line(emit, "... and %zu more; --top shows them.", more);
+	report_left_out(analysis, emit);
 }

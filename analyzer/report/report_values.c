@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "measure/leftout.h"
 #include "measure/values.h"
 #include "report.h"
 
@@ -28,6 +29,38 @@ void report_value_range(const struct analysis *analysis, struct emit *emit,
 		snprintf(text, sizeof(text), "%" PRIu64 " (%" PRIu64 "..%" PRIu64 ")",
 			 range->median, range->least, range->most);
 	emit_cell_text(emit, text);
+}
+
+/* Calls that were left out: rows of JSON, sentences of text. */
+static void emit_left_out(const struct analysis *analysis, struct emit *emit)
+{
+	static const struct emit_column columns[] = {
+		{ .key = "class" }, { .key = "recorded" }, { .key = "calls" },
+		{ .key = "brief" }, { .key = "unmet" },    { .key = "when" },
+	};
+	struct leftout_table table;
+
+	if (emit->format == EMIT_TEXT) {
+		report_left_out(analysis, emit);
+		return;
+	}
+	leftout_table_build(&table, analysis->recording, &analysis->classes);
+	emit_table_begin(emit, "left_out", EMIT_OBJECTS, columns,
+			 sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < table.count; i++) {
+		const struct leftout_row *row = &table.rows[i];
+
+		emit_row_begin(emit);
+		emit_cell_text(emit, analysis->recording->strings[row->name]);
+		emit_cell_count(emit, row->recorded);
+		emit_cell_count(emit, row->calls);
+		emit_cell_count(emit, row->brief);
+		emit_cell_count(emit, row->unmet);
+		emit_cell_text(emit, analysis->recording->strings[row->when]);
+		emit_row_end(emit);
+	}
+	emit_table_end(emit);
+	leftout_table_free(&table);
 }
 
 void report_values(const struct analysis *analysis, struct emit *emit)
@@ -65,4 +98,5 @@ void report_values(const struct analysis *analysis, struct emit *emit)
 	if (table.count)
 		emit_line(emit, "The slowest hundredth of the calls, or a twentieth of few.");
 	value_table_free(&table);
+	emit_left_out(analysis, emit);
 }
