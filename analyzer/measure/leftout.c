@@ -13,21 +13,32 @@
 
 #include "base/memory.h"
 
-static struct leftout_row *row_of(struct leftout_table *table, size_t *room, uint32_t name)
+struct building {
+	struct leftout_table *table;
+	const struct recording *rec;
+	size_t room;
+	uint32_t *places; /* by string: one more than the place of that name's row */
+};
+
+static struct leftout_row *row_of(struct building *building, uint32_t name)
 {
-	for (size_t i = 0; i < table->count; i++)
-		if (table->rows[i].name == name)
-			return &table->rows[i];
-	table->rows = memory_grow(table->rows, room, table->count + 1, sizeof(*table->rows));
-	table->rows[table->count] = (struct leftout_row){ .name = name, .class = NO_INDEX };
-	return &table->rows[table->count++];
+	struct leftout_table *table = building->table;
+
+	if (!building->places[name]) {
+		table->rows = memory_grow(table->rows, &building->room, table->count + 1,
+					  sizeof(*table->rows));
+		table->rows[table->count++] =
+			(struct leftout_row){ .name = name, .class = NO_INDEX };
+		building->places[name] = (uint32_t)table->count;
+	}
+	return &table->rows[building->places[name] - 1];
 }
 
-static void add_probes(struct leftout_table *table, size_t *room, const struct recording *rec)
+static void add_probes(struct building *building)
 {
-	for (size_t i = 0; i < rec->probe_count; i++) {
-		const struct rec_probe *probe = &rec->probes[i];
-		struct leftout_row *row = row_of(table, room, probe->name);
+	for (size_t i = 0; i < building->rec->probe_count; i++) {
+		const struct rec_probe *probe = &building->rec->probes[i];
+		struct leftout_row *row = row_of(building, probe->name);
 
 		row->calls += probe->calls;
 		row->brief += probe->brief;
@@ -38,19 +49,15 @@ static void add_probes(struct leftout_table *table, size_t *room, const struct r
 }
 
 /* By class: one name has one. */
-static void add_ops(struct leftout_table *table, size_t *room, const struct recording *rec,
-		    const struct class_table *classes)
+static void add_ops(struct building *building, const struct class_table *classes)
 {
+	const struct recording *rec = building->rec;
+	struct leftout_table *table = building->table;
 	uint64_t *counts = memory_new(classes->count, sizeof(*counts));
 
-	for (size_t i = 0; rec->extras && i < rec->op_count; i++) {
-		struct leftout_row *row;
-
-		if (!rec->extras[i].chosen || counts[classes->of_op[i]]++)
-			continue;
-		row = row_of(table, room, rec->ops[i].name);
-		row->class = classes->of_op[i];
-	}
+	for (size_t i = 0; rec->extras && i < rec->op_count; i++)
+		if (rec->extras[i].chosen && counts[classes->of_op[i]]++ == 0)
+			row_of(building, rec->ops[i].name)->class = classes->of_op[i];
 	for (size_t i = 0; i < table->count; i++)
 		if (table->rows[i].class != NO_INDEX)
 			table->rows[i].recorded = counts[table->rows[i].class];
@@ -60,11 +67,13 @@ static void add_ops(struct leftout_table *table, size_t *room, const struct reco
 void leftout_table_build(struct leftout_table *table, const struct recording *recording,
 			 const struct class_table *classes)
 {
-	size_t room = 0, kept = 0;
+	struct building building = { .table = table, .rec = recording };
+	size_t kept = 0;
 
 	*table = (struct leftout_table){ .rows = NULL };
-	add_probes(table, &room, recording);
-	add_ops(table, &room, recording, classes);
+	building.places = memory_new(recording->string_count, sizeof(*building.places));
+	add_probes(&building);
+	add_ops(&building, classes);
 	for (size_t i = 0; i < table->count; i++) {
 		struct leftout_row *row = &table->rows[i];
 
@@ -73,6 +82,7 @@ void leftout_table_build(struct leftout_table *table, const struct recording *re
 			table->rows[kept++] = *row;
 	}
 	table->count = kept;
+	free(building.places);
 }
 
 void leftout_table_free(struct leftout_table *table)
