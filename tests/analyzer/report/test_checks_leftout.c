@@ -6,26 +6,32 @@
 #include "sketch.h"
 #include "suite.h"
 
-static const struct options options = { .top = 10,
-					.factors = { { 0, 0.5 }, 2 },
-					.class_regex = "",
-					.model = "threads",
-					.min_self_ns = 1000000 };
-
 static const struct {
 	bool is_chosen;
 	double call_ms; /* of ten */
 	uint64_t calls;
 	double percent;
+	const char *question; /* of --what-if */
 } rows[] = {
-	/* 0 */ { false, 5, 10, 0 },
-	/* 1 */ { true, 5, 40, 75 },
-	/* 2 */ { true, 5, 0, 100 },   /* nobody has counted */
-	/* 3 */ { true, 1e-5, 40, 0 }, /* too short for an answer */
+	/* 0 */ { false, 5, 10, 0, NULL },
+	/* 1 */ { true, 5, 40, 75, NULL },
+	/* 2 */ { true, 5, 0, 100, NULL },   /* nobody has counted */
+	/* 3 */ { true, 1e-5, 40, 0, NULL }, /* too short for an answer */
+	/* 4 */ { true, 1e-5, 40, 75, "parse*0.5" },
+	/* 5 */ { true, 1e-5, 40, 0, "main*0.5" },
 };
 
 START_TEST(answers_about_chosen_calls_are_told)
 {
+	const char *question = rows[_i].question;
+	const struct options options = {
+		.top = 10,
+		.factors = { { 0, 0.5 }, 2 },
+		.class_regex = "",
+		.model = "threads",
+		.min_self_ns = 1000000,
+		.what_ifs = { .texts = { question }, .count = question != NULL },
+	};
 	struct rec_probe probe = { .calls = rows[_i].calls };
 	struct analysis analysis;
 	struct check check = { .state = CHECK_UNKNOWN };
