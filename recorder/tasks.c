@@ -166,6 +166,21 @@ static bool parse_hex(const char **at, uint64_t *value)
 	return true;
 }
 
+/* A sleep that goes on after a stop is another call, with the same arguments. The code before it
+ * still has the number of the first one. */
+static int32_t call_that_goes_on(uint32_t pid, uint64_t pc)
+{
+	enum { MOV_EAX = 0xb8, CODE_BYTES = 7 };
+	uint8_t code[CODE_BYTES]; /* mov $number, %eax; syscall */
+	int32_t number;
+
+	if (task_read_memory(pid, pc - CODE_BYTES, code, sizeof(code)) != sizeof(code) ||
+	    code[0] != MOV_EAX || code[5] != 0x0f || code[6] != 0x05)
+		return SYS_restart_syscall;
+	memcpy(&number, code + 1, sizeof(number));
+	return number;
+}
+
 /* "NUMBER 0xARGUMENT... 0xSP 0xPC"; "running"; "-1 0xSP 0xPC" outside a call. */
 bool task_read_call(uint32_t pid, uint32_t tid, struct task_call *call)
 {
@@ -184,7 +199,11 @@ bool task_read_call(uint32_t pid, uint32_t tid, struct task_call *call)
 	for (int i = 0; i < 6; i++)
 		if (!parse_hex(&at, &call->arguments[i]))
 			return false;
-	return parse_hex(&at, &call->sp) && parse_hex(&at, &call->pc);
+	if (!parse_hex(&at, &call->sp) || !parse_hex(&at, &call->pc))
+		return false;
+	if (call->number == SYS_restart_syscall)
+		call->number = call_that_goes_on(pid, call->pc);
+	return true;
 }
 
 size_t task_read_memory(uint32_t pid, uint64_t address, void *to, size_t bytes)

@@ -16,7 +16,8 @@
 
 enum { TASK_NAME_BYTES = 16 };
 
-/* A thread that is blocked in a system call. */
+/* A thread that is blocked in a system call. One that goes on with its sleep after a stop is in the
+ * call that it began, or in SYS_restart_syscall if that is not known. */
 struct task_call {
 	int32_t number;
 	uint64_t arguments[6];

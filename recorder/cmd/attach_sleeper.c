@@ -4,7 +4,8 @@
  *
  * The kernel ends the system call of a thread that is stopped, and begins it again when the thread
  * goes on. Sleeps and polls go on with the time that is left, as long as no other sleep came in
- * between. epoll_wait() it does not begin again. Without a time limit that can be done here
+ * between. That holds as often as they are stopped: they end at a moment that the kernel keeps.
+ * epoll_wait() it does not begin again. Without a time limit that can be done here
  * instead. With one it begins anew: so such a thread is stopped only when it has just begun to
  * sleep. If the user says so it is stopped anyway, and its call fails with EINTR.
  */
@@ -51,6 +52,7 @@ static enum attach_sleep sleep_of(const struct task_call *call)
 	case SYS_poll:
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:
+	case SYS_restart_syscall:
 		return ATTACH_SLEEP_TIMED;
 	case SYS_rt_sigtimedwait:
 		return call->arguments[2] == 0 ? ATTACH_SLEEP_AGAIN : ATTACH_SLEEP_LIMITED;

@@ -2,8 +2,10 @@
 /* If this fails, threads are taken for others, or for what they are not doing. */
 #include "tasks.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -183,6 +185,43 @@ START_TEST(another_process_is_seen_as_well)
 }
 END_TEST
 
+/* As the kernel has it: it is another one. */
+static bool is_restarted(pid_t pid)
+{
+	char path[64], line[256] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)pid);
+	file = fopen(path, "re");
+	ck_assert_ptr_nonnull(file);
+	(void)fgets(line, sizeof(line), file);
+	fclose(file);
+	return strncmp(line, "219 ", 4) == 0;
+}
+
+START_TEST(a_sleep_that_was_stopped_is_still_that_call)
+{
+	pid_t child = fork();
+	struct task_call call;
+	int status;
+
+	if (child == 0)
+		_exit(poll(NULL, 0, -1));
+	while (!task_read_call((uint32_t)child, (uint32_t)child, &call) || call.number != SYS_poll)
+		continue;
+	kill(child, SIGSTOP);
+	ck_assert_int_eq(waitpid(child, &status, WUNTRACED), child);
+	kill(child, SIGCONT);
+	while (!is_restarted(child))
+		continue;
+	ck_assert(task_read_call((uint32_t)child, (uint32_t)child, &call));
+	ck_assert_int_eq(call.number, SYS_poll);
+	ck_assert_int_eq((int)call.arguments[2], -1);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+END_TEST
+
 START_TEST(which_signals_are_blocked)
 {
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
@@ -225,6 +264,7 @@ SUITE()
 	TEST(a_thread_that_runs_is_in_no_call);
 	TEST(every_thread_is_seen_once);
 	TEST(another_process_is_seen_as_well);
+	TEST(a_sleep_that_was_stopped_is_still_that_call);
 	TEST(which_signals_are_blocked);
 	TEST(memory_is_read_up_to_its_end);
 }

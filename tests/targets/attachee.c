@@ -309,13 +309,23 @@ static int sleep_alone(const char *name)
 	return 2;
 }
 
-/* --- The only thread is busy until its input ends, and never sleeps without a time limit --- */
+/* --- The only thread is busy until its input ends, or idle --- */
 
-static bool has_input_ended(void)
+static int await_input(int limit_ms)
 {
 	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
 
-	return poll(&input, 1, 0) != 0;
+	return poll(&input, 1, limit_ms);
+}
+
+static bool has_input_ended(void)
+{
+	return await_input(0) != 0;
+}
+
+static bool be_idle(void)
+{
+	return await_input(-1) == 1;
 }
 
 enum { TICK_MS = 5, LATE_S = 1, READS = 1000, UNKNOWN_CALL = 100000 };
@@ -402,6 +412,8 @@ int main(int argc, char **argv)
 		return be_busy_alone(read_often);
 	if (argc > 1 && strcmp(argv[1], "looks") == 0)
 		return be_busy_alone(look_often);
+	if (argc > 1 && strcmp(argv[1], "idle") == 0)
+		return be_busy_alone(be_idle);
 	if (argc > 1 && strcmp(argv[1], "late") == 0)
 		return be_busy_alone(sleep_late);
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++)
