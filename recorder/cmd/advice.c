@@ -94,6 +94,20 @@ static bool is_equal(const char *line, const char *word)
 	return strcmp(line, word) == 0;
 }
 
+static bool preloads(const char *line, const char *library)
+{
+	return strncmp(line, "LD_PRELOAD=", 11) == 0 && strstr(line, library);
+}
+
+const char *advice_of_detached(pid_t pid)
+{
+	if (!advice_has_library(pid) ||
+	    procfs_any_line(pid, "environ", '\0', preloads, "libwcprof"))
+		return NULL;
+	return "it is not attached (any more), so wcprof attach is to come first; or it changes "
+	       "its rights, and listens a second after that";
+}
+
 /* Whether more filters are there than a container's first process has, as the library asks. */
 bool advice_is_filtered(pid_t pid)
 {
@@ -114,6 +128,8 @@ static const char *silence_of(pid_t pid)
 
 	if (procfs_any_line(pid, "environ", '\0', is_equal, "WCPROF_CONTROL=off"))
 		return "it was started with WCPROF_CONTROL=off";
+	if (advice_of_detached(pid))
+		return advice_of_detached(pid);
 	/* The link itself: where it leads is another thing for who looks from outside. */
 	snprintf(path, sizeof(path), "/proc/%d/root/proc/self", (int)pid);
 	if (lstat(path, &stat) != 0 && errno == ENOENT)

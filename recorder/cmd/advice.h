@@ -17,6 +17,9 @@ pid_t advice_process(const char *word);
 void advice_put(FILE *stream, pid_t pid);
 /* Whether the process has the library, as far as this user may know. */
 bool advice_has_library(pid_t pid);
+/* Why a process with the library does not listen, as a sentence's end. NULL: its environment says
+ * that it was started with the library. */
+const char *advice_of_detached(pid_t pid);
 /* Whether it has a filter of system calls for which the library does nothing, unless it is told. */
 bool advice_is_filtered(pid_t pid);
 

@@ -66,12 +66,15 @@ static bool socket_path_of(unsigned pid, char path[SOCKET_PATH_BYTES])
 
 const char *target_why_silent(const struct target *target)
 {
-	return target->is_confined
-		       ? "it set up a system-call filter and no longer answers; once it "
-			 "has ended, wcprof recover saves what it recorded before"
-		       : "it does not listen (WCPROF_CONTROL=off? WCPROF_DIR that is not of "
-			 "its user alone? Or it changes its rights, and will a second after "
-			 "that)";
+	const char *detached = advice_of_detached(target->pid);
+
+	if (target->is_confined)
+		return "it set up a system-call filter and no longer answers; once it has ended, "
+		       "wcprof recover saves what it recorded before";
+	if (detached)
+		return detached;
+	return "it does not listen (WCPROF_CONTROL=off? WCPROF_DIR that is not of its user alone? "
+	       "Or it changes its rights, and will a second after that)";
 }
 
 bool target_directory(char *path, size_t size)
