@@ -6,6 +6,7 @@
  */
 #include "probe_hop.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -18,10 +19,23 @@ enum {
 	HOP_BYTES = PROBE_HOP_CODE + PROBE_MOVED_BYTES,
 	LOWEST = 16 * PAGE, /* below, nothing can be mapped */
 	HIGH_TRIES = 124,   /* of the distance's highest byte: all of one sign, but for the ends */
+	HIGH_BYTE = 8,      /* its bit among those that must be traps */
 	NEXT_TRIES = 256,
 	SECOND_TRIES = 16, /* pages */
 	TRIES_MAX = 32768  /* each is a system call */
 };
+
+/* Bytes that are no instruction in any program of 64 bits. A distance that ends with one is
+ * positive, which one that ends with int3 is not. */
+static const uint8_t invalid[] = { 0x61, 0x60, 0x3f, 0x37, 0x2f, 0x27, 0x1f,
+				   0x1e, 0x17, 0x16, 0x0e, 0x07, 0x06 };
+
+/* As a program that is linked to a fixed address: a jump that ends with int3 leads 870 MB back, to
+ * below zero. */
+static bool is_low(const struct probe_order *order)
+{
+	return order->address < (uint64_t)1 << 31;
+}
 
 /* Bytes of the jump's distance that must be traps: bit i for byte i. */
 static uint32_t trapping_bytes(const struct probe_order *order)
@@ -31,6 +45,14 @@ static uint32_t trapping_bytes(const struct probe_order *order)
 	for (uint32_t i = 0; i < order->mark_count; i++)
 		bits |= 1U << (order->marks[i].old - 1);
 	return bits;
+}
+
+uint32_t probe_hop_signals(const struct probe_order *order)
+{
+	uint32_t traps = trapping_bytes(order), invalid_bytes = is_low(order) ? HIGH_BYTE : 0;
+
+	return (traps & ~invalid_bytes ? 1U << SIGTRAP : 0) |
+	       (traps & invalid_bytes ? 1U << SIGILL : 0);
 }
 
 /* Moved instructions are right at `to`: false if something is too far away. */
@@ -141,18 +163,29 @@ static uint32_t tries_of(uint32_t traps, uint32_t byte, uint32_t tries)
 	return traps >> byte & 1 ? 1 : tries;
 }
 
+static uint32_t high_tries(uint32_t traps, bool low)
+{
+	return traps & HIGH_BYTE && low ? sizeof(invalid) : tries_of(traps, 3, HIGH_TRIES);
+}
+
+static uint32_t high_byte(uint32_t traps, bool low, uint32_t number)
+{
+	if (traps & HIGH_BYTE)
+		return low ? invalid[number] : PROBE_TRAP;
+	return (low ? 0x7e : 0xfe) - number;
+}
+
 /*
  * Candidates: the highest byte of the distance from -1 downwards, so below the file: what is above
  * is the heap's way. Where the file lies lower than that, from the farthest one above downwards.
  * The second byte comes last: it makes another page where the two above are traps.
  */
-static int64_t distance_of(uint32_t traps, bool is_low, uint32_t number)
+static int64_t distance_of(uint32_t traps, bool low, uint32_t number)
 {
-	uint32_t nexts = tries_of(traps, 2, NEXT_TRIES), highs = tries_of(traps, 3, HIGH_TRIES);
+	uint32_t nexts = tries_of(traps, 2, NEXT_TRIES), highs = high_tries(traps, low);
 	uint32_t next = number % nexts, high = number / nexts % highs;
 	uint32_t second = number / nexts / highs * (PAGE >> 8);
-	uint32_t bytes = (traps & 8 ? PROBE_TRAP : (is_low ? 0x7e : 0xfe) - high) << 24 |
-			 (traps & 4 ? PROBE_TRAP : next) << 16 |
+	uint32_t bytes = high_byte(traps, low, high) << 24 | (traps & 4 ? PROBE_TRAP : next) << 16 |
 			 (traps & 2 ? PROBE_TRAP : second) << 8 | (traps & 1 ? PROBE_TRAP : 0x20);
 
 	return (int32_t)bytes;
@@ -161,11 +194,11 @@ static int64_t distance_of(uint32_t traps, bool is_low, uint32_t number)
 uint64_t probe_hop_make(const struct probe_order *order, uint32_t index)
 {
 	uint32_t traps = trapping_bytes(order);
-	uint32_t tries = tries_of(traps, 3, HIGH_TRIES) * tries_of(traps, 2, NEXT_TRIES) *
+	uint32_t tries = high_tries(traps, is_low(order)) * tries_of(traps, 2, NEXT_TRIES) *
 			 tries_of(traps, 1, SECOND_TRIES);
 
 	for (uint32_t i = 0; i < tries && i < TRIES_MAX; i++) {
-		int64_t far = distance_of(traps, order->address < (uint64_t)1 << 31, i);
+		int64_t far = distance_of(traps, is_low(order), i);
 		uint64_t at = order->address + PROBE_JUMP_BYTES + (uint64_t)far;
 		uint64_t hop = (int64_t)at < LOWEST ? 0 : map_hop(order, index, at);
 

@@ -117,7 +117,8 @@ static const char *why_not(const struct probe_order *order)
 	why = find_code(order->address, order->old_bytes);
 	if (why)
 		return why;
-	return order->mark_count ? probe_traps_why_not(order->address) : NULL;
+	return order->mark_count ? probe_traps_why_not(order->address, probe_hop_signals(order))
+				 : NULL;
 }
 
 /* --- The store -------------------------------------------------------------------------------- */
@@ -327,13 +328,10 @@ const char *probe_add(const struct probe_order *order)
 	if (!probe)
 		probe = make(order);
 	if (!probe)
-		return order->address >> 31 ? "there is no free memory near enough to it"
-					    : "its program is linked to a fixed address "
-					      "(-no-pie): there is no free memory near "
-					      "enough to it";
+		return "there is no free memory near enough to it";
 	settle(probe, order);
 	write_jump(probe, jump);
-	if (order->mark_count && !probe_traps_begin(moved_to))
+	if (order->mark_count && !probe_traps_begin(moved_to, probe_hop_signals(order)))
 		return "no handler can be set";
 	if (!add_to_semaphore(order, 1))
 		return "its semaphore is no variable of the program's";

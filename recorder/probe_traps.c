@@ -25,11 +25,14 @@ enum {
 	BLOCKED_PAUSE_NS = 1000000
 };
 
+static const int kinds[] = { SIGTRAP, SIGILL };
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
 /* Pairs with the handler. */
 static uint64_t (*where)(uint64_t pc);
 
 static struct {
-	bool has_handler;
+	uint32_t signals; /* bits of those that have the handler */
 	bool is_overfull;
 	uint32_t count;
 	struct {
@@ -56,29 +59,29 @@ __asm__(".pushsection .text\n"
 	".size probe_trap_return, . - probe_trap_return\n"
 	".popsection\n");
 
-static int action(const struct kernel_action *to, struct kernel_action *from)
+static int action(int number, const struct kernel_action *to, struct kernel_action *from)
 {
-	return (int)sys_call(SYS_rt_sigaction, SIGTRAP, (long)to, (long)from, MASK_BYTES, 0, 0);
+	return (int)sys_call(SYS_rt_sigaction, number, (long)to, (long)from, MASK_BYTES, 0, 0);
 }
 
+/* Behind an int3, or at a byte that is no instruction. */
 static void on_trap(int number, siginfo_t *info, void *context)
 {
 	greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
-	uint64_t to = load_acquire(&where)((uint64_t)registers[REG_RIP] - 1);
+	uint64_t to = load_acquire(&where)((uint64_t)registers[REG_RIP] - (number == SIGTRAP));
 	struct kernel_action usual = { 0 };
 
-	(void)number;
 	(void)info;
 	if (to) {
 		registers[REG_RIP] = (greg_t)to;
 		return;
 	}
 	/* A trap of the program's own: as without us. */
-	(void)action(&usual, NULL);
-	(void)sys_tgkill(sys_getpid(), sys_gettid(), SIGTRAP);
+	(void)action(number, &usual, NULL);
+	(void)sys_tgkill(sys_getpid(), sys_gettid(), number);
 }
 
-bool probe_traps_begin(uint64_t (*moved_to)(uint64_t pc))
+bool probe_traps_begin(uint64_t (*moved_to)(uint64_t pc), uint32_t signals)
 {
 	struct kernel_action to = { (const void *)on_trap, SA_SIGINFO | SA_ONSTACK | RESTORER,
 				    (const void *)probe_trap_return, 0 };
@@ -88,8 +91,22 @@ bool probe_traps_begin(uint64_t (*moved_to)(uint64_t pc))
 	if (!stragglers)
 		return false;
 	store_release(&where, moved_to);
-	stragglers->has_handler = stragglers->has_handler || action(&to, NULL) == 0;
-	return stragglers->has_handler;
+	for (int i = 0; i < KINDS; i++)
+		if (signals >> kinds[i] & 1 && action(kinds[i], &to, NULL) == 0)
+			stragglers->signals |= 1U << kinds[i];
+	return (signals & ~stragglers->signals) == 0;
+}
+
+/* Where the program has not set another one meanwhile. */
+static void take_handlers_away(void)
+{
+	struct kernel_action usual = { 0 }, now;
+
+	for (int i = 0; i < KINDS; i++)
+		if (stragglers->signals >> kinds[i] & 1 && action(kinds[i], NULL, &now) == 0 &&
+		    now.handler == (const void *)on_trap)
+			(void)action(kinds[i], &usual, NULL);
+	stragglers->signals = 0;
 }
 
 /* Of a thread of this process; 0 when it has ended. */
@@ -135,9 +152,7 @@ static bool is_within(uint32_t tid, uint64_t cpu_ns)
 
 bool probe_traps_tick(void)
 {
-	struct kernel_action usual = { 0 };
-
-	if (!stragglers || !stragglers->has_handler)
+	if (!stragglers || !stragglers->signals)
 		return false;
 	while (stragglers->count > 0 &&
 	       !is_within(stragglers->threads[stragglers->count - 1].tid,
@@ -145,8 +160,7 @@ bool probe_traps_tick(void)
 		stragglers->count--;
 	if (stragglers->count > 0 || stragglers->is_overfull)
 		return true;
-	(void)action(&usual, NULL);
-	stragglers->has_handler = false;
+	take_handlers_away();
 	return false;
 }
 
@@ -167,6 +181,7 @@ static bool is_traced(void)
 
 struct search {
 	uint64_t address;
+	int number;
 	bool is_found;
 };
 
@@ -177,16 +192,16 @@ static void see_blocked(uint32_t tid, void *context)
 	struct task_call call;
 
 	if (search->is_found || (int)tid == sys_gettid() ||
-	    !task_blocks_signal(gate_pid(), tid, SIGTRAP))
+	    !task_blocks_signal(gate_pid(), tid, search->number))
 		return;
 	search->is_found = !task_read_call(gate_pid(), tid, &call) ||
 			   call.pc - search->address < PROBE_JUMP_BYTES;
 }
 
-static bool some_thread_blocks(uint64_t address)
+static bool some_thread_blocks(uint64_t address, int number)
 {
 	for (int i = 0; i < BLOCKED_LOOKS; i++) {
-		struct search search = { .address = address };
+		struct search search = { .address = address, .number = number };
 
 		(void)tasks_see(gate_pid(), see_blocked, &search);
 		if (!search.is_found)
@@ -196,18 +211,36 @@ static bool some_thread_blocks(uint64_t address)
 	return true;
 }
 
-const char *probe_traps_why_not(uint64_t address)
+static bool has_own_handler(int number)
 {
 	struct kernel_action now = { 0 };
 
-	if (action(NULL, &now) != 0 ||
-	    (now.handler != (const void *)SIG_DFL && now.handler != (const void *)on_trap))
-		return "the program has a handler of SIGTRAP: only functions whose first "
-		       "instruction has five bytes can be probed";
+	return action(number, NULL, &now) != 0 ||
+	       (now.handler != (const void *)SIG_DFL && now.handler != (const void *)on_trap);
+}
+
+const char *probe_traps_why_not(uint64_t address, uint32_t signals)
+{
+	static const char *const has_handler[KINDS] = {
+		"the program has a handler of SIGTRAP: only functions whose first "
+		"instruction has five bytes can be probed",
+		"the program has a handler of SIGILL, and an instruction ends at the fourth of "
+		"the five bytes"
+	};
+	static const char *const is_blocked[KINDS] = {
+		"a thread that runs blocks SIGTRAP: only functions whose first instruction "
+		"has five bytes can be probed",
+		"a thread that runs blocks SIGILL, and an instruction ends at the fourth of the "
+		"five bytes"
+	};
+
+	for (int i = 0; i < KINDS; i++)
+		if (signals >> kinds[i] & 1 && has_own_handler(kinds[i]))
+			return has_handler[i];
 	if (is_traced())
 		return "a debugger is attached, and would get traps";
-	if (some_thread_blocks(address))
-		return "a thread that runs blocks SIGTRAP: only functions whose first instruction "
-		       "has five bytes can be probed";
+	for (int i = 0; i < KINDS; i++)
+		if (signals >> kinds[i] & 1 && some_thread_blocks(address, kinds[i]))
+			return is_blocked[i];
 	return NULL;
 }

@@ -2,9 +2,11 @@
 /* If this fails, a probe is put where it must not be, or leaves other bytes behind. */
 #include "probe_patch.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "probed.h"
 #include "recording.h"
@@ -68,6 +70,80 @@ START_TEST(a_call_is_an_op)
 	lines = recording_dump(false);
 	ck_assert_uint_eq(count_events(lines, "k", "user"), 7);
 	ck_assert_str_eq(name_of(lines, event_of(lines, "k", "user"), "c"), "probed");
+}
+
+/* --- A thread that is between two instructions, at a fixed address --- */
+
+enum { PAGE = 4096, LOW_CODE = 0x10000000 };
+
+static const uint8_t low_code[] = { 0x48, 0x83, 0xc7, 0x01, /* add $1, %rdi */
+				    0x8b, 0x06,             /* mov (%rsi), %eax */
+				    0x01, 0xf8,             /* add %edi, %eax */
+				    0xc3 };                 /* ret */
+static int *unreadable;
+static uint32_t state; /* 1: the thread is at the second instruction; 2: it may go on */
+
+/* As any handler of the program's may: it sleeps, and comes back there. */
+static void stay(int number)
+{
+	(void)number;
+	store_release(&state, 1);
+	while (load_acquire(&state) != 2)
+		usleep(100);
+}
+
+static void *call_low(void *unused)
+{
+	int (*function)(long, const int *) = (int (*)(long, const int *))LOW_CODE;
+
+	(void)unused;
+	return (void *)(intptr_t)function(40, unreadable);
+}
+
+/* Code is to be that of a file. */
+static struct probe_order low_order(void)
+{
+	static const uint8_t back[] = { 0xe9, 0xfb, 0xff, 0xff, 0xff };
+	struct probe_order order = probed_order();
+	int fd = memfd_create("code", MFD_CLOEXEC);
+
+	ck_assert_int_eq(ftruncate(fd, PAGE), 0);
+	ck_assert_int_eq(pwrite(fd, low_code, sizeof(low_code), 0), sizeof(low_code));
+	ck_assert_ptr_eq(mmap((void *)LOW_CODE, PAGE, PROT_READ | PROT_EXEC,
+			      MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0),
+			 (void *)LOW_CODE);
+	close(fd);
+	order.address = order.place = LOW_CODE;
+	order.mark_count = 1;
+	order.marks[0] = (struct probe_mark){ 4, 4 };
+	memcpy(order.old, low_code, 6);
+	memcpy(order.moved, low_code, 6);
+	memcpy(order.moved + 6, back, sizeof(back));
+	return order;
+}
+
+START_TEST(a_thread_between_instructions_goes_on)
+{
+	struct probe_order order = low_order();
+	pthread_t thread;
+	void *result;
+
+	unreadable = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	signal(SIGSEGV, stay);
+	pthread_create(&thread, NULL, call_low, NULL);
+	while (load_acquire(&state) != 1)
+		continue;
+	ck_assert_ptr_null(probe_add(&order));
+	/* It comes back to a byte that is no instruction, in the midst of the jump. */
+	ck_assert_uint_lt(((const uint8_t *)LOW_CODE)[4], 0x80);
+	ck_assert_int_eq(mprotect(unreadable, PAGE, PROT_READ), 0);
+	store_release(&state, 2);
+	pthread_join(thread, &result);
+	ck_assert_int_eq((int)(intptr_t)result, 41);
+	ck_assert_int_eq((int)(intptr_t)call_low(NULL), 41);
+	ck_assert_uint_eq(probe_remove("probed", 6), 1);
+	ck_assert_int_eq(memcmp((const void *)LOW_CODE, low_code, sizeof(low_code)), 0);
+	ck_assert_uint_eq(count_events(recording_dump(false), "k", "user"), 1);
 }
 
 static uint16_t semaphore;
@@ -167,6 +243,7 @@ SUITE()
 	FIXTURE(begin, recording_end);
 	TEST(a_probe_comes_and_goes);
 	TEST(a_call_is_an_op);
+	TEST(a_thread_between_instructions_goes_on);
 	TEST(a_place_within_a_function_is_passed);
 	TEST(two_jumps_are_not_at_one_place);
 	TEST(a_semaphore_is_a_variable);
