@@ -9,7 +9,8 @@ UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
               $(AN_DIRS) preload))))
 
 .PHONY: tests-built unit-built fuzzers fuzz bench truth windows peers trials ci-trial fleet-trial diffs field \
-  agent-hour generators soak model conformance kill moments attach-soak attach-kills probe-soak scale sources-read
+  agent-hour generators soak model conformance kill moments attach-rows attach-soak attach-kills probe-soak scale \
+  sources-read
 
 # A unit test is one program: the test, and what it calls of the part of the house that it mirrors. Most are not
 # optimised, or most of the time of a build would be theirs; the recorder's are, as stacks are looked at in them.
@@ -97,6 +98,8 @@ conformance: tests-built ## programs of other projects behave the same, off and 
 	@B=$(B) tests/conformance/conformance.py $(CONFORMANCE_ARGS)
 moments: tests-built ## dumps at 25,000 moments of a program keep what the format promises (about 10 minutes)
 	@MOMENTS=20000 B=$(B) tests/safety/test_moments
+attach-rows: tests-built ## attaches to each program of the hooks' tests before it begins (a minute; ROWS_ARGS=-h)
+	@B=$(B) tests/attach/rows $(ROWS_ARGS)
 attach-soak: tests-built ## attaches to 12 busy programs and leaves them, ATTACH_CYCLES (500) times or ATTACH_SECONDS
 	@B=$(B) tests/attach/soak
 attach-kills: tests-built ## kills wcprof attach at random moments, ATTACH_KILLS (60) times at each of 9 busy programs
