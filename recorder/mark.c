@@ -15,6 +15,7 @@
 
 #include "chunk.h"
 #include "delays.h"
+#include "gate.h"
 #include "roster.h"
 #include "usage.h"
 
@@ -60,9 +61,15 @@ void mark_of(struct self *self, uint64_t op, uint64_t delay_ns, uint64_t at_tick
 		(void)chunk_append(self, &record);
 }
 
+/* A child of vfork() has its parent's memory, and a CPU clock of its own. */
+static bool is_another_thread(void)
+{
+	return UNLIKELY(gate_is_in_vfork()) && recorder_in_vfork_child();
+}
+
 void mark_write(struct self *self, uint64_t now_ticks)
 {
-	if (mark_gap_ticks != MARK_NEVER)
+	if (mark_gap_ticks != MARK_NEVER && !is_another_thread())
 		mark_sample(self, now_ticks, 0);
 }
 
