@@ -283,10 +283,11 @@ enum { RULES_PAUSE_NS = 1000000, RULES_TRIES = 1000 };
 static uint32_t rules_are_read;
 
 /* A second at most. A run that is to be slowed is so from its start: ops before that would take no
- * longer. */
+ * longer. A thread that is made to load the library may be in a sleep, which would end early if it
+ * paused here. */
 static void await_rules(void)
 {
-	if (!recorder_options.slow[0])
+	if (!recorder_options.slow[0] || attached_may_be())
 		return;
 	for (int i = 0; i < RULES_TRIES && load_acquire(&rules_are_read) == 0; i++)
 		sys_pause_ns(RULES_PAUSE_NS);
