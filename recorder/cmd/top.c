@@ -77,6 +77,7 @@ void top_look(struct top *top)
 			top_sums_add(&top->sums, &top->reader.records[i], &names);
 		top->now_ns = top_reader_now_ns(&top->reader);
 		top_sums_tick(&top->sums, top->now_ns);
+		(void)top_open_look(&top->open, &top->reader, top->now_ns);
 	}
 	if (!top->has_ended)
 		ask_others(top);
@@ -90,6 +91,7 @@ static struct top_state state_of(const struct top *top)
 		.reader = &top->reader,
 		.sums = &top->sums,
 		.cpu = &top->cpu,
+		.open = &top->open,
 		.labels = top->labels,
 		.now_ns = top->now_ns,
 		.view = top->view,
@@ -221,6 +223,7 @@ static void run(struct top *top)
 
 	/* the first look has nothing to compare with */
 	(void)top_cpu_look(&top->cpu, top->target.pid);
+	(void)top_open_look(&top->open, &top->reader, top->now_ns);
 	next_ns += top->interval_ns;
 	while (!top->is_over) {
 		if (top->terminal.is_on)
@@ -286,6 +289,7 @@ static void end(struct top *top)
 	top_resolver_end(top->resolver);
 	top_sums_end(&top->sums);
 	top_cpu_free(&top->cpu);
+	top_open_free(&top->open);
 	top_reader_close(&top->reader);
 	free(top->lines.lines);
 	if (top->has_ended)

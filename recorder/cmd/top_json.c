@@ -36,31 +36,25 @@ static void put_classes(const struct top_state *state, size_t most)
 
 static void put_locks(const struct top_state *state, size_t most)
 {
-	struct top_waiting_list waiting;
 	size_t count;
-	struct top_row *rows = top_locks_of(state, &count);
+	struct top_lock *locks = top_locks_of(state, &count);
 
-	(void)top_waiting_find(&waiting, state);
 	printf(",\"locks\":[");
 	for (size_t i = 0; i < count && i < most; i++) {
-		const struct top_entry *entry = rows[i].entry;
-		struct top_sum taken = top_sum_of(state->sums, entry, TOP_TAKEN, state->view);
-		struct top_sum waited = top_sum_of(state->sums, entry, TOP_WAITED, state->view);
-		const struct top_waiting *now = top_waiting_at(&waiting, entry->key[0]);
+		const struct top_lock *lock = &locks[i];
 		char name[TOP_LABEL_BYTES];
 
-		top_labels_lock(state->labels, entry->key[0], entry->ident, name, sizeof(name));
+		top_labels_lock(state->labels, lock->address, lock->ident, name, sizeof(name));
 		printf("%s{\"lock\":%s,\"address\":%" PRIu64
 		       ",\"taken\":%.0f,\"held_ns\":%.0f,\"waited\":%.0f,\"wait_ns\":%.0f,"
 		       "\"max_wait_ns\":%.0f,\"waiters\":%u,\"holder\":%d,\"holder_ns\":%" PRIu64
 		       "}",
-		       i ? "," : "", visible_json(name), entry->key[0], taken.count, taken.ns,
-		       waited.count, waited.ns, waited.max_ns, now ? now->waiters : 0,
-		       now ? (int)now->holder : 0, now ? now->held_ns : 0);
+		       i ? "," : "", visible_json(name), lock->address, lock->taken.count,
+		       lock->taken.ns, lock->waited.count, lock->waited.ns, lock->waited.max_ns,
+		       lock->waiters, (int)lock->holder, lock->held_ns);
 	}
 	putchar(']');
-	free(rows);
-	top_waiting_free(&waiting);
+	free(locks);
 }
 
 static void put_thread(const struct top_state *state, const struct top_cpu_thread *thread)

@@ -22,6 +22,7 @@ struct top {
 	struct top_labels *labels;
 	struct top_sums sums;
 	struct top_cpu cpu;
+	struct top_open open; /* as of the last look */
 	struct top_whatif whatif;
 	struct top_dump frozen; /* the window that is shown, while it is frozen */
 	struct top_terminal terminal;

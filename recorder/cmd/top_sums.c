@@ -113,8 +113,7 @@ static uint32_t thread_of(const struct record *record)
 	return (uint32_t)(id >> 32);
 }
 
-/* The sort of time that an op or a wait of a thread is; false: it is none, as a hold is not. */
-static bool part_of(const struct record *record, enum top_part *part)
+bool top_sums_part(const struct record *record, enum top_part *part)
 {
 	if (record->type == RECORD_WAIT) {
 		bool is_lock = record->what == REASON_MUTEX || record->what == REASON_LOCK ||
@@ -158,7 +157,8 @@ static void lock_add(struct top_sums *sums, const struct record *record, double 
 	enum top_part part;
 	bool is_wait = record->type == RECORD_WAIT;
 
-	if (!is_op(record, KIND_HOLD) && !(is_wait && part_of(record, &part) && part == TOP_LOCK))
+	if (!is_op(record, KIND_HOLD) &&
+	    !(is_wait && top_sums_part(record, &part) && part == TOP_LOCK))
 		return;
 	struct top_entry *entry = entry_of(&sums->locks, record->value, 0, 0);
 
@@ -177,7 +177,7 @@ static struct top_entry *thread_add(struct top_sums *sums, const struct record *
 	if (!entry)
 		return NULL;
 	entry->seconds[sums->second % TOP_SECONDS][TOP_TAKEN].count++;
-	if (part_of(record, &part))
+	if (top_sums_part(record, &part))
 		entry->parts_ns[sums->second % TOP_SECONDS][part] += (float)ns;
 	return entry;
 }
@@ -289,7 +289,7 @@ static void call_add(struct top_sums *sums, const struct record *record,
 	lock_add(sums, record, ns);
 	struct top_entry *thread = thread_add(sums, record, ns);
 
-	if (part_of(record, &part))
+	if (top_sums_part(record, &part))
 		stack_add(sums, record, thread, part, ns);
 	if (top_requests_look_at(&sums->requests, &sums->stacks, record, thread_of(record),
 				 names->is_write(names->context, record->name), sums->second) &&
@@ -393,6 +393,23 @@ double top_stack_ns(const struct top_sums *sums, const struct top_stack *stack,
 		if (top_view_weight(sums, view, age) > 0)
 			all += top_view_weight(sums, view, age) *
 			       (double)stack->ns[share][(sums->second - age) % TOP_SECONDS];
+	return all;
+}
+
+double top_view_overlap_ns(const struct top_sums *sums, struct top_view view, uint64_t since_ns,
+			   uint64_t now_ns)
+{
+	double all = 0;
+
+	since_ns = since_ns > sums->since_ns ? since_ns : sums->since_ns;
+	for (unsigned age = 0; age < TOP_SECONDS && age <= sums->second; age++) {
+		uint64_t begin = (sums->second - age) * SECOND_NS, end = begin + SECOND_NS;
+
+		begin = since_ns > begin ? since_ns : begin;
+		end = now_ns < end ? now_ns : end;
+		if (begin < end)
+			all += top_view_weight(sums, view, age) * (double)(end - begin);
+	}
 	return all;
 }
 

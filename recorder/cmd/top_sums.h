@@ -76,6 +76,9 @@ void top_sums_add(struct top_sums *, const struct record *, const struct top_nam
 /* It is so late: seconds that are over count no more; requests that were answered have ended. */
 void top_sums_tick(struct top_sums *, uint64_t now_ns);
 
+/* The sort of time that an op or a wait of a thread is; false: it is none, as a hold is not. */
+bool top_sums_part(const struct record *, enum top_part *);
+
 /* How much a second counts that is so many seconds old, 0 being the one that is being filled. */
 struct top_view {
 	unsigned seconds; /* 0 = decaying */
@@ -90,6 +93,9 @@ double top_part_of(const struct top_sums *, const struct top_entry *, enum top_p
 double top_weighted(const struct top_sums *, const double by_second[TOP_SECONDS], struct top_view);
 double top_stack_ns(const struct top_sums *, const struct top_stack *, enum top_share,
 		    struct top_view);
+/* The part of the time from then to now that is in the view, by the weight of its seconds. */
+double top_view_overlap_ns(const struct top_sums *, struct top_view, uint64_t since_ns,
+			   uint64_t now_ns);
 /* When the view begins. */
 uint64_t top_view_since_ns(const struct top_sums *, struct top_view, uint64_t now_ns);
 

@@ -16,32 +16,79 @@
 
 /* --- rows --- */
 
-static int compare_rows(const void *left, const void *right)
+static int compare_locks(const void *left, const void *right)
 {
-	const struct top_row *a = left, *b = right;
+	const struct top_lock *a = left, *b = right;
 
-	if (a->key != b->key)
-		return a->key < b->key ? 1 : -1;
-	return (a->entry > b->entry) - (a->entry < b->entry);
+	if (a->waited.ns != b->waited.ns)
+		return a->waited.ns < b->waited.ns ? 1 : -1;
+	if (a->waiters != b->waiters)
+		return a->waiters < b->waiters ? 1 : -1;
+	if (a->taken.ns != b->taken.ns)
+		return a->taken.ns < b->taken.ns ? 1 : -1;
+	return (a->address > b->address) - (a->address < b->address);
 }
 
-struct top_row *top_locks_of(const struct top_state *state, size_t *count)
+static void add_waits(const struct top_state *state, struct top_lock *lock)
+{
+	const struct top_waiting *now = top_open_lock(state->open, lock->address);
+
+	if (!now)
+		return;
+	lock->ident = lock->ident ? lock->ident : now->ident;
+	lock->waiters = now->waiters;
+	lock->holder = now->holder;
+	lock->held_ns = now->held_ns;
+	for (size_t i = 0; i < state->open->count; i++) {
+		const struct top_open_thread *thread = &state->open->threads[i];
+
+		if (thread->lock != lock->address || thread->since_ns >= state->now_ns)
+			continue;
+		lock->waited.ns += top_view_overlap_ns(state->sums, state->view, thread->since_ns,
+						       state->now_ns);
+		lock->waited.max_ns =
+			fmax(lock->waited.max_ns, (double)(state->now_ns - thread->since_ns));
+	}
+}
+
+static bool is_listed(const struct top_lock *locks, size_t count, uint64_t address)
+{
+	for (size_t i = 0; i < count; i++)
+		if (locks[i].address == address)
+			return true;
+	return false;
+}
+
+struct top_lock *top_locks_of(const struct top_state *state, size_t *count)
 {
 	const struct top_table *table = &state->sums->locks;
-	struct top_row *rows = malloc((table->count + 1) * sizeof(*rows));
+	size_t room = table->count + state->open->lock_count + 1;
+	struct top_lock *locks = malloc(room * sizeof(*locks));
 
 	*count = 0;
-	for (size_t i = 0; rows && i < table->count; i++) {
+	for (size_t i = 0; locks && i < table->count; i++) {
 		const struct top_entry *entry = &table->entries[i];
-		struct top_sum taken = top_sum_of(state->sums, entry, TOP_TAKEN, state->view);
-		struct top_sum waited = top_sum_of(state->sums, entry, TOP_WAITED, state->view);
+		const struct top_lock lock = {
+			.address = entry->key[0],
+			.ident = entry->ident,
+			.taken = top_sum_of(state->sums, entry, TOP_TAKEN, state->view),
+			.waited = top_sum_of(state->sums, entry, TOP_WAITED, state->view),
+		};
 
-		if (taken.count + waited.count > 0)
-			rows[(*count)++] = (struct top_row){ entry, waited.ns * 1e6 + taken.ns };
+		if (lock.taken.count + lock.waited.count > 0)
+			locks[(*count)++] = lock;
 	}
-	if (rows && *count)
-		qsort(rows, *count, sizeof(*rows), compare_rows);
-	return rows;
+	for (size_t i = 0; locks && i < state->open->lock_count; i++) {
+		uint64_t address = state->open->locks[i].address;
+
+		if (!is_listed(locks, *count, address))
+			locks[(*count)++] = (struct top_lock){ .address = address };
+	}
+	for (size_t i = 0; locks && i < *count; i++)
+		add_waits(state, &locks[i]);
+	if (locks && *count)
+		qsort(locks, *count, sizeof(*locks), compare_locks);
+	return locks;
 }
 
 static int compare_names(const void *left, const void *right)
@@ -139,54 +186,52 @@ void top_table_classes(const struct top_state *state, size_t most, struct top_li
 	free(classes);
 }
 
-static void holder_text(const struct top_state *state, const struct top_waiting *now, char *to,
+/* "worker 123, 1.25 s" */
+static void holder_text(const struct top_state *state, const struct top_lock *lock, char *to,
 			size_t size)
 {
 	const struct top_cpu_thread *thread =
-		now && now->holder ? top_cpu_find(state->cpu, now->holder) : NULL;
-	char held[16];
+		lock->holder ? top_cpu_find(state->cpu, lock->holder) : NULL;
+	char held[TOP_WORD_BYTES];
 
-	if (!now || !now->holder)
+	if (!lock->holder)
 		snprintf(to, size, "-");
 	else
-		snprintf(to, size, "%s %d, %s", thread ? visible(thread->name) : "?",
-			 (int)now->holder, top_time_text((double)now->held_ns, held));
+		snprintf(to, size, "%s %d%s%s", thread ? visible(thread->name) : "?",
+			 (int)lock->holder, lock->held_ns ? ", " : "",
+			 lock->held_ns ? top_time_text((double)lock->held_ns, held) : "");
 }
 
 void top_table_locks(const struct top_state *state, size_t most, struct top_lines *lines)
 {
 	double seconds = top_view_seconds(state->sums, state->view, state->now_ns);
 	size_t count, shown = 0;
-	struct top_row *rows = top_locks_of(state, &count);
-	struct top_waiting_list waiting;
+	struct top_lock *locks = top_locks_of(state, &count);
 
-	(void)top_waiting_find(&waiting, state);
 	top_line_add(lines, TOP_HEADING, "%-26s %8s %8s %9s %9s %9s %4s %s", "LOCK", "TAKEN/S",
 		     "WAITED/S", "WAIT/S", "MAX WAIT", "HELD MEAN", "NOW", "HOLDER, SINCE");
 	for (size_t i = 0; i < count && shown < most; i++) {
-		const struct top_entry *entry = rows[i].entry;
-		struct top_sum taken = top_sum_of(state->sums, entry, TOP_TAKEN, state->view);
-		struct top_sum waited = top_sum_of(state->sums, entry, TOP_WAITED, state->view);
-		const struct top_waiting *now = top_waiting_at(&waiting, entry->key[0]);
+		const struct top_lock *lock = &locks[i];
+		const struct top_sum *taken = &lock->taken, *waited = &lock->waited;
 		char name[TOP_LABEL_BYTES], a[16], b[16], c[16], d[16], e[16], holder[80];
 
-		top_labels_lock(state->labels, entry->key[0], entry->ident, name, sizeof(name));
+		top_labels_lock(state->labels, lock->address, lock->ident, name, sizeof(name));
 		if (!top_is_wanted(state, name))
 			continue;
 		shown++;
-		holder_text(state, now, holder, sizeof(holder));
+		holder_text(state, lock, holder, sizeof(holder));
 		top_line_add(lines, TOP_PLAIN, "%-26.26s %8s %8s %9s %9s %9s %4u %s", name,
-			     top_rate_text(taken.count / seconds, a),
-			     top_rate_text(waited.count / seconds, b),
-			     top_time_text(waited.ns / seconds, c), top_time_text(waited.max_ns, d),
-			     top_time_text(taken.count > 0 ? taken.ns / taken.count : 0, e),
-			     now ? now->waiters : 0, holder);
+			     top_rate_text(taken->count / seconds, a),
+			     top_rate_text(waited->count / seconds, b),
+			     top_time_text(waited->ns / seconds, c),
+			     top_time_text(waited->max_ns, d),
+			     top_time_text(taken->count > 0 ? taken->ns / taken->count : 0, e),
+			     lock->waiters, holder);
 	}
 	if (!count)
 		top_line_add(lines, TOP_PLAIN,
 			     "no lock was waited for: h records the holds of all");
-	top_waiting_free(&waiting);
-	free(rows);
+	free(locks);
 }
 
 void top_table_requests(const struct top_state *state, size_t most, struct top_lines *lines)

@@ -8,6 +8,7 @@
 #include "top_control.h"
 #include "top_cpu.h"
 #include "top_labels.h"
+#include "top_open.h"
 #include "top_values.h"
 #include "top_whatif.h"
 
@@ -43,6 +44,7 @@ struct top_state {
 	const struct top_reader *reader;
 	const struct top_sums *sums;
 	const struct top_cpu *cpu;
+	const struct top_open *open;
 	struct top_labels *labels;
 	uint64_t now_ns;
 	struct top_view view;
@@ -61,22 +63,6 @@ struct top_state {
 	bool has_ended;
 };
 
-/* A lock that threads wait for at the moment. */
-struct top_waiting {
-	uint64_t address;
-	unsigned waiters;
-	pid_t holder;
-	uint64_t held_ns;
-	uint64_t longest_ns;
-};
-struct top_waiting_list {
-	struct top_waiting *rows;
-	size_t count;
-};
-/* None of a frozen view: that was at another moment. */
-bool top_waiting_find(struct top_waiting_list *, const struct top_state *);
-void top_waiting_free(struct top_waiting_list *);
-
 /* Lines above each table; then a table with at most so many rows. */
 void top_view_head(const struct top_state *, struct top_lines *);
 void top_view_table(const struct top_state *, enum top_kind, size_t rows, struct top_lines *);
@@ -93,7 +79,6 @@ const char *top_time_text(double ns, char to[TOP_WORD_BYTES]);
 const char *top_rate_text(double rate, char to[TOP_WORD_BYTES]);
 /* Whether the filter lets a row of that name through. */
 bool top_is_wanted(const struct top_state *, const char *name);
-const struct top_waiting *top_waiting_at(const struct top_waiting_list *, uint64_t address);
 const struct top_entry *top_thread_entry(const struct top_state *, uint32_t number);
 
 /* top_tables.c. Of the view, the most time first; the caller frees the list. Classes of one name
@@ -104,12 +89,17 @@ struct top_class {
 	struct top_sum sum;
 };
 struct top_class *top_classes_of(const struct top_state *, size_t *count);
-/* Locks that were taken or waited for, those first that were waited for the longest. */
-struct top_row {
-	const struct top_entry *entry;
-	double key;
+/* Locks that were taken or waited for, or are waited for now. Waits that have not ended are in the
+ * times, but are not counted yet. Those first that were waited for the longest. */
+struct top_lock {
+	uint64_t address;
+	uint32_t ident; /* string */
+	struct top_sum taken, waited;
+	unsigned waiters; /* now; the rest is 0 where there are none */
+	pid_t holder;
+	uint64_t held_ns;
 };
-struct top_row *top_locks_of(const struct top_state *, size_t *count);
+struct top_lock *top_locks_of(const struct top_state *, size_t *count);
 void top_table_classes(const struct top_state *, size_t rows, struct top_lines *);
 void top_table_locks(const struct top_state *, size_t rows, struct top_lines *);
 void top_table_requests(const struct top_state *, size_t rows, struct top_lines *);
