@@ -59,14 +59,11 @@ static void put_locks(const struct top_state *state, size_t most)
 
 static void put_thread(const struct top_state *state, const struct top_cpu_thread *thread)
 {
-	uint32_t number = top_reader_thread(state->reader, thread->tid);
-	const struct top_entry *entry = number ? top_thread_entry(state, number) : NULL;
-
 	printf("{\"tid\":%d,\"name\":%s,\"cpu\":%.4f,\"queued\":%.4f", (int)thread->tid,
 	       visible_json(thread->name), thread->run, thread->queued);
 	for (enum top_part part = 0; part < TOP_PARTS; part++)
 		printf(",\"%s_ns\":%.0f", part_words[part],
-		       entry ? top_part_of(state->sums, entry, part, state->view) : 0);
+		       top_thread_ns(state, thread->tid, part));
 	putchar('}');
 }
 

@@ -2,7 +2,8 @@
 /*
  * Sums over the last seconds; top_sums.h has the contract.
  *
- * An event counts in the second in which it ended.
+ * An event counts in the second in which it ended. The time of a thread, and that of waits for a
+ * lock, is in the seconds in which it passed.
  *
  * One thread.
  */
@@ -99,6 +100,27 @@ static void sum_add(struct top_sum *sum, double ns)
 	sum->max_ns = fmax(sum->max_ns, ns);
 }
 
+/* The part of a record's time that passed in the second that is `age` old; none from before top
+ * began. */
+static double ns_in_second(const struct top_sums *sums, const struct record *record, unsigned age)
+{
+	uint64_t begin = (sums->second - age) * SECOND_NS, end = begin + SECOND_NS;
+
+	begin = record->start > begin ? record->start : begin;
+	begin = sums->since_ns > begin ? sums->since_ns : begin;
+	end = record->end < end ? record->end : end;
+	return begin < end ? (double)(end - begin) : 0;
+}
+
+/* How many seconds back that time goes. */
+static unsigned last_age(const struct top_sums *sums, const struct record *record)
+{
+	uint64_t first = record->start / SECOND_NS;
+	uint64_t age = first < sums->second ? sums->second - first : 0;
+
+	return age < TOP_SECONDS ? (unsigned)age : TOP_SECONDS - 1;
+}
+
 /* --- events --- */
 
 static bool is_op(const struct record *record, enum kind kind)
@@ -152,6 +174,17 @@ static void class_add(struct top_sums *sums, const struct record *record, double
 	sum_add(&entry->seconds[sums->second % TOP_SECONDS][TOP_TAKEN], ns);
 }
 
+static void wait_add(const struct top_sums *sums, struct top_entry *entry,
+		     const struct record *record)
+{
+	struct top_sum *now = &entry->seconds[sums->second % TOP_SECONDS][TOP_WAITED];
+
+	now->max_ns = fmax(now->max_ns, (double)(record->end - record->start));
+	for (unsigned age = 0; age <= last_age(sums, record); age++)
+		entry->seconds[(sums->second - age) % TOP_SECONDS][TOP_WAITED].ns +=
+			ns_in_second(sums, record, age);
+}
+
 static void lock_add(struct top_sums *sums, const struct record *record, double ns)
 {
 	enum top_part part;
@@ -166,10 +199,13 @@ static void lock_add(struct top_sums *sums, const struct record *record, double 
 		return;
 	entry->ident = record->ident ? record->ident : entry->ident;
 	entry->stack = entry->stack ? entry->stack : record->stack;
-	sum_add(&entry->seconds[sums->second % TOP_SECONDS][is_wait ? TOP_WAITED : TOP_TAKEN], ns);
+	sum_add(&entry->seconds[sums->second % TOP_SECONDS][is_wait ? TOP_WAITED : TOP_TAKEN],
+		is_wait ? 0 : ns);
+	if (is_wait)
+		wait_add(sums, entry, record);
 }
 
-static struct top_entry *thread_add(struct top_sums *sums, const struct record *record, double ns)
+static struct top_entry *thread_add(struct top_sums *sums, const struct record *record)
 {
 	struct top_entry *entry = entry_of(&sums->threads, thread_of(record), 0, 0);
 	enum top_part part;
@@ -177,8 +213,9 @@ static struct top_entry *thread_add(struct top_sums *sums, const struct record *
 	if (!entry)
 		return NULL;
 	entry->seconds[sums->second % TOP_SECONDS][TOP_TAKEN].count++;
-	if (top_sums_part(record, &part))
-		entry->parts_ns[sums->second % TOP_SECONDS][part] += (float)ns;
+	for (unsigned age = 0; top_sums_part(record, &part) && age <= last_age(sums, record); age++)
+		entry->parts_ns[(sums->second - age) % TOP_SECONDS][part] +=
+			(float)ns_in_second(sums, record, age);
 	return entry;
 }
 
@@ -287,7 +324,7 @@ static void call_add(struct top_sums *sums, const struct record *record,
 
 	class_add(sums, record, ns, names);
 	lock_add(sums, record, ns);
-	struct top_entry *thread = thread_add(sums, record, ns);
+	struct top_entry *thread = thread_add(sums, record);
 
 	if (top_sums_part(record, &part))
 		stack_add(sums, record, thread, part, ns);

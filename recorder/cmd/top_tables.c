@@ -284,6 +284,18 @@ const struct top_entry *top_thread_entry(const struct top_state *state, uint32_t
 	return NULL;
 }
 
+double top_thread_ns(const struct top_state *state, pid_t tid, enum top_part part)
+{
+	uint32_t number = top_reader_thread(state->reader, tid);
+	const struct top_entry *entry = number ? top_thread_entry(state, number) : NULL;
+	const struct top_open_thread *open = top_open_find(state->open, tid);
+	double ns = entry ? top_part_of(state->sums, entry, part, state->view) : 0;
+
+	if (open && open->part == part)
+		ns += top_view_overlap_ns(state->sums, state->view, open->since_ns, state->now_ns);
+	return ns;
+}
+
 static int compare_busy(const void *left, const void *right)
 {
 	const struct top_cpu_thread *const *a = left, *const *b = right;
@@ -308,16 +320,13 @@ void top_table_threads(const struct top_state *state, size_t most, struct top_li
 		qsort(order, state->cpu->count, sizeof(*order), compare_busy);
 	for (size_t i = 0; order && i < state->cpu->count && shown < most; i++) {
 		const struct top_cpu_thread *thread = order[i];
-		uint32_t number = top_reader_thread(state->reader, thread->tid);
-		const struct top_entry *entry = number ? top_thread_entry(state, number) : NULL;
-		double part[TOP_PARTS] = { 0 };
+		double part[TOP_PARTS];
 
 		if (!top_is_wanted(state, thread->name))
 			continue;
 		shown++;
-		for (enum top_part p = 0; entry && p < TOP_PARTS; p++)
-			part[p] = 100 * top_part_of(state->sums, entry, p, state->view) /
-				  (seconds * 1e9);
+		for (enum top_part p = 0; p < TOP_PARTS; p++)
+			part[p] = 100 * top_thread_ns(state, thread->tid, p) / (seconds * 1e9);
 		top_line_add(lines, TOP_PLAIN,
 			     "%8d %-16.16s %5.1f%% %5.1f%% %5.1f%% %5.1f%% %5.1f%% %5.1f%% %5.1f%%",
 			     (int)thread->tid, visible(thread->name), 100 * thread->run,

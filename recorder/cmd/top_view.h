@@ -80,6 +80,8 @@ const char *top_rate_text(double rate, char to[TOP_WORD_BYTES]);
 /* Whether the filter lets a row of that name through. */
 bool top_is_wanted(const struct top_state *, const char *name);
 const struct top_entry *top_thread_entry(const struct top_state *, uint32_t number);
+/* Time of a thread in the view, with the part that goes on. */
+double top_thread_ns(const struct top_state *, pid_t tid, enum top_part);
 
 /* top_tables.c. Of the view, the most time first; the caller frees the list. Classes of one name
  * are one: they were called from several places of one function. */
