@@ -61,6 +61,21 @@ static void ask_others(struct top *top)
 				top_weighted(&top->sums, top->sums.events, top->view) / seconds);
 }
 
+/* A request on a connection that was closed without an answer hangs no more. */
+static void forget_closed(struct top *top)
+{
+	size_t count;
+	struct top_request *list = top_requests_running(&top->sums.requests, top->now_ns, &count);
+	char path[64], name[64];
+
+	for (size_t i = 0; i < count; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)top->target.pid, list[i].fd);
+		if (readlink(path, name, sizeof(name)) < 0 && errno == ENOENT)
+			top_requests_forget(&top->sums.requests, list[i].ident);
+	}
+	free(list);
+}
+
 void top_look(struct top *top)
 {
 	struct top_names names = top_labels_names(top->labels);
@@ -78,6 +93,7 @@ void top_look(struct top *top)
 		top->now_ns = top_reader_now_ns(&top->reader);
 		top_sums_tick(&top->sums, top->now_ns);
 		(void)top_open_look(&top->open, &top->reader, top->now_ns);
+		forget_closed(top);
 	}
 	if (!top->has_ended)
 		ask_others(top);

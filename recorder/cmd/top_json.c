@@ -87,8 +87,9 @@ static void put_request(const struct top_state *state, const struct top_request 
 	printf("{\"ns\":%" PRIu64, request->taken_ns);
 	for (enum top_part part = 0; part < TOP_PARTS; part++)
 		printf(",\"%s_ns\":%" PRIu64, part_words[part], request->parts_ns[part]);
-	printf(",\"connection\":%s,\"kind\":%s,\"beyond_p95\":%s}", visible_json(name),
-	       visible_json(kind), request->is_slow ? "true" : "false");
+	printf(",\"connection\":%s,\"kind\":%s,\"beyond_p95\":%s,\"running\":%s}",
+	       visible_json(name), visible_json(kind), request->is_slow ? "true" : "false",
+	       request->is_running ? "true" : "false");
 }
 
 static void put_requests(const struct top_state *state, size_t most)
@@ -103,6 +104,8 @@ static void put_requests(const struct top_state *state, size_t most)
 	       ",\"max_ns\":%" PRIu64 "},\"slow\":[",
 	       count, count ? list[count / 2].taken_ns : 0, count ? list[count / 100].taken_ns : 0,
 	       count ? list[0].taken_ns : 0);
+	free(list);
+	list = top_slow_of(state, &count);
 	for (size_t i = 0; i < count && i < most; i++) {
 		if (i)
 			putchar(',');

@@ -15,6 +15,7 @@
 
 enum {
 	CONNECTIONS_MAX = 65536,
+	DESCRIPTORS_MAX = 65536, /* connections with a higher one may be seen as running for ever */
 	/* An answer without a next question is whole after so long. */
 	ANSWER_SETTLES_NS = 50000000,
 	PIECES_MAX = 24, /* stacks of one request: what comes later is in its parts alone */
@@ -39,6 +40,7 @@ struct top_connection {
 	uint32_t ident;
 	uint32_t kind;
 	uint32_t thread;
+	int32_t fd;
 	uint32_t piece_count;
 	struct piece pieces[PIECES_MAX];
 };
@@ -163,6 +165,19 @@ void top_requests_part(struct top_requests *requests, const struct top_stacks *s
 	piece_add(connection, number, ns);
 }
 
+/* A descriptor that is another connection now, or a file: what it was has been closed. */
+static void take_descriptor(struct top_requests *requests, const struct record *record)
+{
+	uint32_t *before;
+
+	if (record->fd < 0 || record->fd >= DESCRIPTORS_MAX)
+		return;
+	before = &requests->descriptors[record->fd];
+	if (*before && *before != record->ident)
+		requests->connections[*before].begin_ns = 0;
+	*before = record->ident < CONNECTIONS_MAX ? record->ident : 0;
+}
+
 static struct top_connection *connection_of(struct top_requests *requests, uint32_t ident)
 {
 	if (ident >= requests->connection_count)
@@ -176,8 +191,10 @@ bool top_requests_look_at(struct top_requests *requests, struct top_stacks *stac
 {
 	struct top_connection *connection;
 
-	if (record->type != RECORD_OP || record->what != KIND_IO ||
-	    !(record->flags & RECORD_ACCEPTED) || !record->ident ||
+	if (record->type != RECORD_OP || record->what != KIND_IO)
+		return false;
+	take_descriptor(requests, record);
+	if (!(record->flags & RECORD_ACCEPTED) || !record->ident ||
 	    record->ident >= CONNECTIONS_MAX || (int64_t)record->value <= 0)
 		return false;
 	connection = connection_of(requests, record->ident);
@@ -192,7 +209,8 @@ bool top_requests_look_at(struct top_requests *requests, struct top_stacks *stac
 		*connection = (struct top_connection){ .begin_ns = record->end,
 						       .generation = stacks->generation,
 						       .ident = record->ident,
-						       .thread = thread };
+						       .thread = thread,
+						       .fd = record->fd };
 	if (record->flags & RECORD_PEEKED)
 		connection->kind = field_request_kind(record);
 	return true;
@@ -206,8 +224,10 @@ bool top_requests_begin(struct top_requests *requests)
 		.ring = calloc(TOP_REQUESTS_MAX, sizeof(*requests->ring)),
 		.connections = calloc(CONNECTIONS_MAX, sizeof(*requests->connections)),
 		.thresholds = calloc(KINDS_MAX, sizeof(*requests->thresholds)),
+		.descriptors = calloc(DESCRIPTORS_MAX, sizeof(*requests->descriptors)),
 	};
-	return requests->ring && requests->connections && requests->thresholds;
+	return requests->ring && requests->connections && requests->thresholds &&
+	       requests->descriptors;
 }
 
 void top_requests_end(struct top_requests *requests)
@@ -215,6 +235,7 @@ void top_requests_end(struct top_requests *requests)
 	free(requests->ring);
 	free(requests->connections);
 	free(requests->thresholds);
+	free(requests->descriptors);
 	*requests = (struct top_requests){ .count = 0 };
 }
 
@@ -240,7 +261,7 @@ void top_requests_clear(struct top_requests *requests, uint64_t second)
 			threshold_renew(&requests->thresholds[i]);
 }
 
-static int compare_taken(const void *left, const void *right)
+int top_requests_compare(const void *left, const void *right)
 {
 	const struct top_request *a = left, *b = right;
 
@@ -258,6 +279,43 @@ struct top_request *top_requests_list(const struct top_requests *requests, uint6
 		if (requests->ring[i].end_ns >= since_ns)
 			list[(*count)++] = requests->ring[i];
 	if (list && *count)
-		qsort(list, *count, sizeof(*list), compare_taken);
+		qsort(list, *count, sizeof(*list), top_requests_compare);
 	return list;
+}
+
+struct top_request *top_requests_running(const struct top_requests *requests, uint64_t now_ns,
+					 size_t *count)
+{
+	struct top_request *list = malloc((requests->connection_count + 1) * sizeof(*list));
+
+	*count = 0;
+	for (uint32_t i = 0; list && i < requests->connection_count; i++) {
+		const struct top_connection *connection = &requests->connections[i];
+		struct top_request *request = &list[*count];
+
+		if (!connection->begin_ns || connection->answered_ns ||
+		    connection->begin_ns >= now_ns)
+			continue;
+		*request = (struct top_request){ .end_ns = now_ns,
+						 .taken_ns = now_ns - connection->begin_ns,
+						 .ident = connection->ident,
+						 .kind = connection->kind,
+						 .thread = connection->thread,
+						 .fd = connection->fd,
+						 .is_running = true };
+		memcpy(request->parts_ns, connection->parts_ns, sizeof(request->parts_ns));
+		request->is_slow =
+			top_requests_threshold_ns(requests, request->kind) &&
+			request->taken_ns > top_requests_threshold_ns(requests, request->kind);
+		++*count;
+	}
+	if (list && *count)
+		qsort(list, *count, sizeof(*list), top_requests_compare);
+	return list;
+}
+
+void top_requests_forget(struct top_requests *requests, uint32_t ident)
+{
+	if (ident < CONNECTIONS_MAX)
+		requests->connections[ident].begin_ns = 0;
 }

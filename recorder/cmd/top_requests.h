@@ -24,7 +24,9 @@ struct top_request {
 	uint32_t ident;               /* connection; string */
 	uint32_t kind;                /* string, 0 = not known */
 	uint32_t thread;
+	int32_t fd;
 	bool is_slow;
+	bool is_running; /* not answered yet: it has taken so long until now */
 };
 
 struct top_connection;
@@ -35,6 +37,7 @@ struct top_requests {
 	uint64_t count; /* all that ever ended */
 	struct top_connection *connections;
 	uint32_t connection_count; /* idents below have been seen */
+	uint32_t *descriptors;     /* by descriptor: the connection that it is, 0 = none */
 	struct top_threshold *thresholds;
 	double by_second[TOP_SHARES][TOP_SECONDS];
 	double taken_ns[TOP_SHARES][TOP_SECONDS];
@@ -62,5 +65,12 @@ uint64_t top_requests_threshold_ns(const struct top_requests *, uint32_t kind);
 /* Those that ended since then, the slowest first; the caller frees the list. */
 struct top_request *top_requests_list(const struct top_requests *, uint64_t since_ns,
 				      size_t *count);
+/* Those that are not answered yet, likewise. One whose connection was closed meanwhile is there,
+ * too, until top_requests_forget() or until its descriptor is seen as another one. */
+struct top_request *top_requests_running(const struct top_requests *, uint64_t now_ns,
+					 size_t *count);
+void top_requests_forget(struct top_requests *, uint32_t ident);
+/* The slowest first. */
+int top_requests_compare(const void *left, const void *right);
 
 #endif

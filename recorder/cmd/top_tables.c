@@ -234,47 +234,6 @@ void top_table_locks(const struct top_state *state, size_t most, struct top_line
 	free(locks);
 }
 
-void top_table_requests(const struct top_state *state, size_t most, struct top_lines *lines)
-{
-	size_t count, shown = 0;
-	struct top_request *list = top_requests_list(
-		&state->sums->requests, top_view_since_ns(state->sums, state->view, state->now_ns),
-		&count);
-
-	top_line_add(lines, TOP_HEADING, "%9s %6s %9s %9s %9s %9s %9s %s", "TOOK", "AGO",
-		     "CPU+QUEUE", "IO", "LOCKS", "SLEEP", "OTHER", "KIND, CONNECTION");
-	for (size_t i = 0; list && i < count && shown < most; i++) {
-		const struct top_request *request = &list[i];
-		char name[TOP_LABEL_BYTES], kind[64] = "", a[16], b[16], c[16], d[16], e[16], f[16];
-		double parts = 0;
-
-		top_labels_string(state->labels, request->ident, name, sizeof(name));
-		if (request->kind)
-			top_labels_string(state->labels, request->kind, kind, sizeof(kind));
-		if (!top_is_wanted(state, name) && !top_is_wanted(state, kind))
-			continue;
-		shown++;
-		for (size_t p = 0; p < TOP_PARTS; p++)
-			parts += (double)request->parts_ns[p];
-		top_line_add(lines, TOP_PLAIN, "%9s %5.1fs %9s %9s %9s %9s %9s %s%s%s",
-			     top_time_text((double)request->taken_ns, a),
-			     (double)(state->now_ns - request->end_ns) / 1e9,
-			     top_time_text((double)request->taken_ns - parts, b),
-			     top_time_text((double)request->parts_ns[TOP_IO], c),
-			     top_time_text((double)request->parts_ns[TOP_LOCK], d),
-			     top_time_text((double)request->parts_ns[TOP_SLEEP], e),
-			     top_time_text((double)(request->parts_ns[TOP_POLL] +
-						    request->parts_ns[TOP_OTHER]),
-					   f),
-			     kind, kind[0] ? " " : "", name);
-	}
-	if (!count)
-		top_line_add(lines, TOP_PLAIN,
-			     "no requests seen: a question read on an accepted "
-			     "connection, and its answer");
-	free(list);
-}
-
 /* The entry of a thread, by the number that the arena has for it; NULL: it did nothing. */
 const struct top_entry *top_thread_entry(const struct top_state *state, uint32_t number)
 {

@@ -102,6 +102,9 @@ struct top_lock {
 	uint64_t held_ns;
 };
 struct top_lock *top_locks_of(const struct top_state *, size_t *count);
+/* Requests of the view and those that are running, the slowest first. Time of a thread's call that
+ * goes on is in the parts of the request that it serves. */
+struct top_request *top_slow_of(const struct top_state *, size_t *count);
 void top_table_classes(const struct top_state *, size_t rows, struct top_lines *);
 void top_table_locks(const struct top_state *, size_t rows, struct top_lines *);
 void top_table_requests(const struct top_state *, size_t rows, struct top_lines *);
