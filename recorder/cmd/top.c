@@ -52,7 +52,6 @@ static void ask_others(struct top *top)
 {
 	double seconds = top_view_seconds(&top->sums, top->view, top->now_ns);
 
-	top_control_tick(&top->control, top->note);
 	top->sums.sample_ns = top_control_sample_ns(&top->control);
 	top_probe_tick(top);
 	(void)top_dump_is_done(&top->frozen);
@@ -233,6 +232,11 @@ static void wait_until(struct top *top, uint64_t until_ns)
 			top_pressed(top, key);
 }
 
+static uint64_t soonest(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static void run(struct top *top)
 {
 	uint64_t next_ns = clock_mono_ns();
@@ -244,7 +248,9 @@ static void run(struct top *top)
 	while (!top->is_over) {
 		if (top->terminal.is_on)
 			show(top);
-		wait_until(top, next_ns);
+		wait_until(top, soonest(next_ns, clock_mono_ns() + TOP_CONTROL_EVERY_NS));
+		if (!top->has_ended)
+			top_control_tick(&top->control, top->note);
 		if (clock_mono_ns() < next_ns)
 			continue;
 		next_ns += top->interval_ns;
@@ -282,6 +288,7 @@ static bool begin(struct top *top, const char *arena)
 					   : strerror(-result));
 		return false;
 	}
+	top_control_share(&top->control, top->reader.remains.fd);
 	top->resolver = top_resolver_begin(top->target.pid);
 	top->labels = top_labels_begin(&top->reader, top->resolver);
 	top->lines.lines = calloc(TOP_LINES_MAX, sizeof(*top->lines.lines));

@@ -4,6 +4,7 @@
  */
 #include "top_control.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +13,15 @@
 #include "clock.h"
 #include "visible.h"
 
-#define EVERY_NS UINT64_C(5000000000)
 /* After a change: long enough for a rate, soon enough for who waits for it. */
 #define AFTER_CHANGE_NS UINT64_C(2000000000)
-/* The longest window, and then some: a dump of it is taken after it was seen. */
-enum { KEEP_S = 90, LINE_BYTES = 512 };
+enum {
+	/* The longest window, and then some: a dump of it is taken after it was seen. */
+	KEEP_S = 90,
+	/* Three renewals may fail. The leases of the agent are longer than a minute. */
+	LEASE_S = 20,
+	LINE_BYTES = TOP_NOTE_BYTES
+};
 
 static bool is_on(const struct client_answer *status)
 {
@@ -119,44 +124,64 @@ static bool ask(const struct top_control *control, const char *line, char *error
 	return false;
 }
 
-/* ENABLE, or SET where it is on: with the settings, and with one that has it forget. */
-static bool turn_on(struct top_control *control, char *const *settings, char *error, size_t size)
+static bool has_lease(const struct client_answer *status)
+{
+	uint64_t left_ms;
+
+	return client_number(status->text, "lease_left_ms", &left_ms) &&
+	       number_of(status, "lease_s") == LEASE_S;
+}
+
+/* Begins the line with a lease, and a setting that has it forget. */
+static size_t begin_line(struct top_control *control)
 {
 	bool was_on = is_on(&control->before);
-	bool forgets = !was_on && number_of(&control->before, "keep_s") == 0 &&
-		       number_of(&control->before, "events") == 0;
-	char line[LINE_BYTES];
-	size_t used = (size_t)snprintf(line, sizeof(line), was_on ? "SET" : "ENABLE");
+	bool is_shared = was_on && has_lease(&control->before);
+	size_t used = (size_t)snprintf(control->line, LINE_BYTES, was_on ? "SET" : "ENABLE");
 
-	if (forgets) {
-		used += (size_t)snprintf(line + used, sizeof(line) - used, " keep_s=%d", KEEP_S);
-		remember(control, "keep_s");
-	}
+	control->is_ours = !was_on || is_shared;
+	control->forgets = is_shared ? number_of(&control->before, "keep_s") == KEEP_S
+				     : !was_on && number_of(&control->before, "events") == 0;
+	if (control->is_ours)
+		used += (size_t)snprintf(control->line + used, LINE_BYTES - used, " lease_s=%d",
+					 LEASE_S);
+	if (control->forgets && number_of(&control->before, "keep_s") == 0)
+		used += (size_t)snprintf(control->line + used, LINE_BYTES - used, " keep_s=%d",
+					 KEEP_S);
+	return used;
+}
+
+/* ENABLE, or SET where it is on: with the settings. */
+static bool turn_on(struct top_control *control, char *const *settings, char *error, size_t size)
+{
+	size_t used = begin_line(control);
+
 	for (; *settings; settings++) {
-		if (strpbrk(*settings, " \t\n") || used + strlen(*settings) + 2 > sizeof(line)) {
+		if (strpbrk(*settings, " \t\n") || used + strlen(*settings) + 2 > LINE_BYTES) {
 			snprintf(error, size, "%.200s: too long, or has spaces",
 				 visible(*settings));
 			return false;
 		}
-		used += (size_t)snprintf(line + used, sizeof(line) - used, " %s", *settings);
+		used += (size_t)snprintf(control->line + used, LINE_BYTES - used, " %s", *settings);
 		remember(control, *settings);
 	}
-	if ((!was_on || control->changed_count > 0) && !ask(control, line, error, size))
-		return false;
-	control->has_enabled = !was_on;
-	return true;
+	control->renewed_ns = clock_mono_ns();
+	return (!control->is_ours && !control->changed_count) ||
+	       ask(control, control->line, error, size);
 }
 
 bool top_control_begin(struct top_control *control, const char *socket, char *const *settings,
 		       char arena[TOP_ARENA_BYTES], char *error, size_t size)
 {
-	*control = (struct top_control){ .socket = socket };
+	*control = (struct top_control){ .socket = socket, .arena_fd = -1 };
 	if (!client_ask(socket, "STATUS", &control->before) || !control->before.is_ok) {
 		snprintf(error, size, "%.400s", visible(control->before.text));
 		return false;
 	}
-	if (!turn_on(control, settings, error, size))
+	if (!turn_on(control, settings, error, size)) {
+		control->is_ours = false;
 		return false;
+	}
 	ask_status(control);
 	if (!control->status.is_ok ||
 	    !client_string(control->status.text, "arena", arena, TOP_ARENA_BYTES) ||
@@ -170,31 +195,83 @@ bool top_control_begin(struct top_control *control, const char *socket, char *co
 	return true;
 }
 
+/* --- several of these --- */
+
+static struct flock first_byte(short type)
+{
+	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
+}
+
+void top_control_share(struct top_control *control, int arena_fd)
+{
+	struct flock lock = first_byte(F_RDLCK);
+
+	control->arena_fd = arena_fd;
+	(void)fcntl(arena_fd, F_OFD_SETLK, &lock);
+}
+
+/* Where two of them leave at once, each sees the other: then the lease ends. */
+static bool is_last(const struct top_control *control)
+{
+	struct flock lock = first_byte(F_WRLCK);
+
+	return control->arena_fd < 0 || fcntl(control->arena_fd, F_OFD_GETLK, &lock) != 0 ||
+	       lock.l_type == F_UNLCK;
+}
+
+/* The end of the lease brings back the settings, too. */
 void top_control_end(struct top_control *control)
 {
 	struct client_answer answer;
+	bool ends;
 
-	if (control->has_enabled)
+	if (control->is_ours)
+		ask_status(control);
+	ends = control->is_ours && has_lease(&control->status) && is_last(control);
+	if (ends)
 		(void)client_ask(control->socket, "DISABLE", &answer);
-	for (size_t i = 0; i < control->changed_count; i++)
+	for (size_t i = 0; !ends && i < control->changed_count; i++)
 		restore(control, control->changed[i]);
-	if (control->has_enabled && number_of(&control->before, "events") == 0)
+	if (ends && control->forgets)
 		(void)client_ask(control->socket, "RESET", &answer);
-	control->has_enabled = false;
+	control->is_ours = false;
 	control->changed_count = 0;
+}
+
+/* A lease that has ended did so while this command was suspended, and recording with it. */
+static void renew(struct top_control *control, char note[TOP_NOTE_BYTES])
+{
+	char line[LINE_BYTES], error[TOP_NOTE_BYTES];
+	uint64_t now_ns = clock_mono_ns();
+	bool has_ended = now_ns - control->renewed_ns > LEASE_S * UINT64_C(1000000000);
+
+	if (!control->is_ours || !control->status.is_ok)
+		return;
+	if (has_lease(&control->status)) {
+		snprintf(line, sizeof(line), "SET lease_s=%d", LEASE_S);
+		(void)ask(control, line, error, sizeof(error));
+	} else if (has_ended && !is_on(&control->status)) {
+		if (ask(control, control->line, error, sizeof(error)))
+			snprintf(note, TOP_NOTE_BYTES, "recording had ended: it is on again");
+	} else {
+		/* somebody else has turned it off, or on for good */
+		control->is_ours = false;
+	}
+	control->renewed_ns = now_ns;
 }
 
 void top_control_tick(struct top_control *control, char note[TOP_NOTE_BYTES])
 {
 	struct client_answer answer;
-	uint64_t wait_ns =
-		control->change[0] || !control->cost.is_known ? AFTER_CHANGE_NS : EVERY_NS;
+	uint64_t wait_ns = control->change[0] || !control->cost.is_known ? AFTER_CHANGE_NS
+									 : TOP_CONTROL_EVERY_NS;
 
 	if (control->asked_ns && clock_mono_ns() < control->asked_ns + wait_ns)
 		return;
 	ask_status(control);
 	say_cost(control, note);
-	if (control->has_enabled && number_of(&control->before, "events") == 0 &&
+	renew(control, note);
+	if (control->is_ours && control->forgets &&
 	    number_of(&control->status, "events") > number_of(&control->status, "events_max") / 2)
 		(void)client_ask(control->socket, "RESET", &answer);
 }

@@ -3,6 +3,10 @@
  * The questions of top to the process, by its control socket: to record, what, and how that goes.
  *
  * Recording that was off is off again in the end, and each setting that was changed is what it was.
+ * It has a lease meanwhile, so that it ends soon if this command is killed. Several of these may
+ * watch one process: the last one turns recording off. Each has a lock on the arena's file, which
+ * says that it is there; the kernel takes it away from a dead one.
+ *
  * One thread.
  */
 #ifndef WCPROF_TOP_CONTROL_H
@@ -34,17 +38,25 @@ struct top_control {
 	char change[TOP_NOTE_BYTES]; /* whose cost is not known yet; empty: none */
 	char changed[TOP_CHANGES_MAX][TOP_KEY_BYTES];
 	size_t changed_count;
-	bool has_enabled; /* this command did */
+	char line[TOP_NOTE_BYTES]; /* that turned recording on */
+	uint64_t renewed_ns;       /* the lease, last */
+	int arena_fd;              /* -1 = none yet */
+	bool is_ours; /* recording: this command turned it on, or another of its kind */
+	bool forgets; /* its events, and all of them in the end */
 };
 
 /* Turns recording on if it is off, with `settings` (KEY=VALUE, ended by NULL) if there are any.
  * `arena` gets the path of its memory. False: `error` says why. */
 bool top_control_begin(struct top_control *, const char *socket, char *const *settings,
 		       char arena[TOP_ARENA_BYTES], char *error, size_t size);
+/* Says to other commands of this kind that this one is there. */
+void top_control_share(struct top_control *, int arena_fd);
 void top_control_end(struct top_control *);
-/* Asks for the status every few seconds. If this command turned recording on, events are forgotten
- * after a minute, and all of them when the memory is half full nevertheless. `note` gets what the
- * last change costs, when that is known. */
+/* Asks for the status every few seconds, and renews the lease. If this command turned recording on,
+ * events are forgotten after a minute, and all of them when the memory is half full nevertheless.
+ * `note` gets what the last change costs, when that is known. It is to be called at least every
+ * TOP_CONTROL_EVERY_NS. */
+#define TOP_CONTROL_EVERY_NS UINT64_C(5000000000)
 void top_control_tick(struct top_control *, char note[TOP_NOTE_BYTES]);
 /* `note` gets what came of it, as a sentence. */
 void top_control_set(struct top_control *, const char *key, const char *value,
