@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -31,6 +32,47 @@ static _Noreturn void run(const struct top *top, const char *text, bool is_remov
 	_exit(CMD_NOT_FOUND);
 }
 
+/* --- those that this command put in --- */
+
+static bool has_probe(const struct client_answer *probes, const char *name)
+{
+	const char *at = probes->is_ok ? client_array(probes->text, "probes") : NULL;
+	char other[PROBE_ORDER_NAME_BYTES], *probe;
+	bool is_found = false;
+
+	at = at ? at + 1 : NULL;
+	while (at && !is_found && (probe = client_next(&at))) {
+		is_found = client_string(probe, "name", other, sizeof(other)) &&
+			   strcmp(other, name) == 0;
+		free(probe);
+	}
+	return is_found;
+}
+
+/* Asks for the probes; those that were not there before are this command's. */
+static void note_own(struct top *top)
+{
+	const struct client_answer before = top->control.probes;
+	const char *at;
+	char *probe;
+
+	top_control_ask_probes(&top->control);
+	if (top->is_removing || !before.is_ok || !top->control.probes.is_ok)
+		return;
+	at = client_array(top->control.probes.text, "probes");
+	at = at ? at + 1 : NULL;
+	while (at && top->own_probe_count < TOP_PROBES_MAX && (probe = client_next(&at))) {
+		char *name = top->own_probes[top->own_probe_count];
+
+		top->own_probe_count +=
+			client_string(probe, "name", name, PROBE_ORDER_NAME_BYTES) &&
+			!has_probe(&before, name);
+		free(probe);
+	}
+}
+
+/* --- the command --- */
+
 void top_probe(struct top *top, const char *text, bool is_removal)
 {
 	int pipe_fds[2];
@@ -41,6 +83,8 @@ void top_probe(struct top *top, const char *text, bool is_removal)
 	}
 	if (!text[0] || text[0] == '-' || pipe2(pipe_fds, O_CLOEXEC) != 0)
 		return;
+	top_control_ask_probes(&top->control);
+	top->is_removing = is_removal;
 	top->prober = fork();
 	if (top->prober == 0)
 		run(top, text, is_removal, pipe_fds[1]);
@@ -80,15 +124,25 @@ void top_probe_tick(struct top *top)
 	if (rest && strncmp(rest + strlen(top->target.name), ": ", 2) == 0)
 		line = rest + strlen(top->target.name) + 2;
 	snprintf(top->note, sizeof(top->note), "%.500s", visible(line));
-	top_control_ask_probes(&top->control);
+	note_own(top);
 }
 
 void top_probe_end(struct top *top)
 {
-	if (top->prober <= 0)
-		return;
-	kill(top->prober, SIGKILL);
-	waitpid(top->prober, NULL, 0);
-	close(top->prober_fd);
-	top->prober = 0;
+	char line[16 + PROBE_ORDER_NAME_BYTES];
+	struct client_answer answer;
+
+	if (top->prober > 0) {
+		kill(top->prober, SIGKILL);
+		waitpid(top->prober, NULL, 0);
+		close(top->prober_fd);
+		top->prober = 0;
+		if (!top->has_ended)
+			note_own(top);
+	}
+	/* one that was taken out meanwhile is not there: that is an answer, too */
+	for (size_t i = 0; i < top->own_probe_count && !top->has_ended; i++) {
+		snprintf(line, sizeof(line), "UNPROBE name=%s", top->own_probes[i]);
+		(void)client_ask(top->target.socket, line, &answer);
+	}
 }

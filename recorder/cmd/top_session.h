@@ -6,11 +6,17 @@
 #define WCPROF_TOP_SESSION_H
 
 #include "cmd.h"
+#include "probe_order.h"
 #include "top_dump.h"
 #include "top_terminal.h"
 #include "top_view.h"
 
-enum { TOP_INPUT_BYTES = 512, TOP_FILTER_BYTES = 64, TOP_VIEW_SECONDS = 10 };
+enum {
+	TOP_INPUT_BYTES = 512,
+	TOP_FILTER_BYTES = 64,
+	TOP_VIEW_SECONDS = 10,
+	TOP_PROBES_MAX = 64 /* that are taken out in the end */
+};
 
 struct top {
 	struct cmd_options *options;
@@ -42,6 +48,9 @@ struct top {
 	char note[TOP_NOTE_BYTES];
 	pid_t prober;  /* the wcprof probe that is at work; 0 = none */
 	int prober_fd; /* its output */
+	bool is_removing;
+	char own_probes[TOP_PROBES_MAX][PROBE_ORDER_NAME_BYTES]; /* that this command put in */
+	size_t own_probe_count;
 	bool is_frozen;
 	bool has_ended;
 	bool is_over;
@@ -58,6 +67,7 @@ void top_help(struct top_lines *);
 void top_probe(struct top *, const char *text, bool is_removal);
 /* Takes what came of it. */
 void top_probe_tick(struct top *);
+/* Takes out those that this command put in. */
 void top_probe_end(struct top *);
 
 /* How much of time the view is of. */
