@@ -305,7 +305,7 @@ static void end(struct top *top)
 	top_probe_end(top);
 	top_whatif_end(&top->whatif);
 	top_dump_end(&top->frozen);
-	top_directory_end(top->directory);
+	top_directory_end(&top->directory);
 	if (!top->has_ended)
 		top_control_end(&top->control);
 	top_labels_end(top->labels);
@@ -338,8 +338,8 @@ int top_run(struct cmd_options *options, const struct target *target, char *cons
 		return cmd_fail("%d %s: %s", (int)top.target.pid, top.target.name, error);
 	}
 	if (begin(&top, arena)) {
-		top_directory_begin(top.directory);
-		top_whatif_begin(&top.whatif, top.directory);
+		top_directory_begin(&top.directory);
+		top_whatif_begin(&top.whatif, top.directory.path);
 		if (!options->json && !top.looks_left)
 			(void)top_terminal_begin(&top.terminal);
 		run(&top);

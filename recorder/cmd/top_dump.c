@@ -4,11 +4,15 @@
  */
 #include "top_dump.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,23 +21,77 @@
 #include "output.h"
 
 #define MS_NS UINT64_C(1000000)
-enum { COPY_BYTES = 65536 };
+enum { COPY_BYTES = 65536, TRIES = 8 };
+#define NAME_BEGIN "wcprof-top-"
+#define NAME_END   "XXXXXX"
 
-void top_directory_begin(char directory[TOP_DIRECTORY_BYTES])
+/* The directory, with a lock; -1: it is another's, in use, or gone. */
+static int lock_directory(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat opened, present;
+
+	if (fd >= 0 && fstat(fd, &opened) == 0 && opened.st_uid == geteuid() &&
+	    flock(fd, LOCK_EX | LOCK_NB) == 0 && lstat(path, &present) == 0 &&
+	    present.st_ino == opened.st_ino)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static void remove_left(const char *parent)
+{
+	DIR *stream = opendir(parent);
+	const struct dirent *entry;
+	char path[TOP_DIRECTORY_BYTES];
+
+	while (stream && (entry = readdir(stream))) {
+		size_t length = strlen(entry->d_name);
+
+		if (strncmp(entry->d_name, NAME_BEGIN, strlen(NAME_BEGIN)) != 0 ||
+		    length != strlen(NAME_BEGIN) + strlen(NAME_END))
+			continue;
+		snprintf(path, sizeof(path), "%s/%.*s", parent, (int)length, entry->d_name);
+		int fd = lock_directory(path);
+
+		if (fd < 0)
+			continue;
+		cmd_remove_directory(path);
+		close(fd);
+	}
+	if (stream)
+		closedir(stream);
+}
+
+/* Another command may find it in the moment without a lock, and remove it: so there is more than
+ * one try. */
+void top_directory_begin(struct top_directory *directory)
 {
 	const char *parent = getenv("TMPDIR");
 
-	if (!parent || strlen(parent) > TOP_DIRECTORY_BYTES - sizeof("/wcprof-top-XXXXXX"))
+	if (!parent || !parent[0] ||
+	    strlen(parent) > TOP_DIRECTORY_BYTES - sizeof("/" NAME_BEGIN NAME_END))
 		parent = "/tmp";
-	snprintf(directory, TOP_DIRECTORY_BYTES, "%s/wcprof-top-XXXXXX", parent);
-	if (!mkdtemp(directory))
-		directory[0] = '\0';
+	remove_left(parent);
+	directory->fd = -1;
+	for (int tries = 0; directory->fd < 0 && tries < TRIES; tries++) {
+		snprintf(directory->path, TOP_DIRECTORY_BYTES, "%s/" NAME_BEGIN NAME_END, parent);
+		if (!mkdtemp(directory->path))
+			break;
+		directory->fd = lock_directory(directory->path);
+	}
+	if (directory->fd < 0)
+		directory->path[0] = '\0';
 }
 
-void top_directory_end(const char *directory)
+void top_directory_end(struct top_directory *directory)
 {
-	if (directory[0])
-		cmd_remove_directory(directory);
+	if (!directory->path[0])
+		return;
+	cmd_remove_directory(directory->path);
+	close(directory->fd);
+	directory->path[0] = '\0';
 }
 
 int top_dump_write(const char *path, const char *socket, uint64_t last_ns)

@@ -12,9 +12,14 @@
 
 enum { TOP_DIRECTORY_BYTES = 64, TOP_PATH_BYTES = 96 };
 
-/* A directory for such files, of this user's alone; empty: there is none. */
-void top_directory_begin(char directory[TOP_DIRECTORY_BYTES]);
-void top_directory_end(const char *directory);
+/* A directory for such files, of this user's alone; an empty path: there is none. Those that killed
+ * commands of this user left are removed: nobody has a lock on them. */
+struct top_directory {
+	char path[TOP_DIRECTORY_BYTES];
+	int fd; /* has the lock */
+};
+void top_directory_begin(struct top_directory *);
+void top_directory_end(struct top_directory *);
 
 struct top_dump {
 	char path[TOP_PATH_BYTES]; /* empty: none was begun */

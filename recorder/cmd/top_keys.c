@@ -55,7 +55,7 @@ static void freeze(struct top *top)
 {
 	if (!top->is_frozen) {
 		top_look(top);
-		top_dump_begin(&top->frozen, top->directory, top->target.socket,
+		top_dump_begin(&top->frozen, top->directory.path, top->target.socket,
 			       top_window_ns(top));
 	} else {
 		/* events of that time were not added up: windows begin anew, so none has a hole */

@@ -21,7 +21,7 @@ enum {
 struct top {
 	struct cmd_options *options;
 	struct target target;
-	char directory[TOP_DIRECTORY_BYTES]; /* of files that are removed in the end */
+	struct top_directory directory; /* of files that are removed in the end */
 	struct top_control control;
 	struct top_reader reader;
 	struct top_resolver *resolver;
