@@ -75,14 +75,40 @@ static void forget_closed(struct top *top)
 	free(list);
 }
 
+static void process_ended(struct top *top)
+{
+	bool is_left = access(top->reader.remains.path, F_OK) == 0;
+
+	top->has_ended = true;
+	top_cpu_stop(&top->cpu);
+	if (is_left)
+		snprintf(top->ended, sizeof(top->ended),
+			 "the process has ended: wcprof recover %d saves what it recorded",
+			 (int)top->target.pid);
+	else
+		snprintf(top->ended, sizeof(top->ended),
+			 "the process has ended, and its recording is not in memory any more");
+}
+
+/* Children that were begun while it lived may still have something to say. */
+static void take_leave(struct top *top)
+{
+	top_probe_tick(top);
+	top_whatif_take(&top->whatif);
+	(void)top_dump_is_done(&top->frozen);
+}
+
 void top_look(struct top *top)
 {
 	struct top_names names = top_labels_names(top->labels);
+	bool lives;
 
-	if (top->has_ended)
+	if (top->has_ended) {
+		take_leave(top);
 		return;
-	top->has_ended = top->is_frozen ? !procfs_lives(top->target.pid, 0)
-					: !top_cpu_look(&top->cpu, top->target.pid);
+	}
+	lives = procfs_lives(top->target.pid, 0) &&
+		(top->is_frozen || top_cpu_look(&top->cpu, top->target.pid));
 	measure_self(top);
 	if (!top_reader_next(&top->reader))
 		snprintf(top->note, sizeof(top->note), "out of memory");
@@ -91,11 +117,17 @@ void top_look(struct top *top)
 			top_sums_add(&top->sums, &top->reader.records[i], &names);
 		top->now_ns = top_reader_now_ns(&top->reader);
 		top_sums_tick(&top->sums, top->now_ns);
+	}
+	if (!lives) {
+		/* open calls stay as they were last seen */
+		process_ended(top);
+		return;
+	}
+	if (!top->is_frozen) {
 		(void)top_open_look(&top->open, &top->reader, top->now_ns);
 		forget_closed(top);
 	}
-	if (!top->has_ended)
-		ask_others(top);
+	ask_others(top);
 }
 
 static struct top_state state_of(const struct top *top)
@@ -122,7 +154,7 @@ static struct top_state state_of(const struct top *top)
 		.is_whatif_wanted = top->options->whatif,
 		.is_frozen = top->is_frozen,
 		.is_being_dumped = top->is_frozen && top->frozen.child > 0,
-		.has_ended = top->has_ended
+		.ended = top->has_ended ? top->ended : NULL
 	};
 }
 
@@ -316,7 +348,8 @@ static void end(struct top *top)
 	top_reader_close(&top->reader);
 	free(top->lines.lines);
 	if (top->has_ended)
-		cmd_say(top->options, "%d %s has ended", (int)top->target.pid, top->target.name);
+		cmd_say(top->options, "%d %s: %s", (int)top->target.pid, top->target.name,
+			top->ended);
 	close(top->signals);
 }
 

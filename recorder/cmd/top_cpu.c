@@ -100,6 +100,13 @@ bool top_cpu_look(struct top_cpu *cpu, pid_t pid)
 	return true;
 }
 
+void top_cpu_stop(struct top_cpu *cpu)
+{
+	for (size_t i = 0; i < cpu->count; i++)
+		cpu->threads[i].run = cpu->threads[i].queued = 0;
+	cpu->run = cpu->queued = 0;
+}
+
 void top_cpu_free(struct top_cpu *cpu)
 {
 	free(cpu->threads);

@@ -31,6 +31,8 @@ struct top_cpu {
 /* Looks again, but not at the recorder's own thread. False: there is no such process any more; what
  * was there stays. */
 bool top_cpu_look(struct top_cpu *, pid_t pid);
+/* Of a process that has ended: none of its threads runs or waits for a CPU. */
+void top_cpu_stop(struct top_cpu *);
 void top_cpu_free(struct top_cpu *);
 /* NULL: there is none. */
 const struct top_cpu_thread *top_cpu_find(const struct top_cpu *, pid_t tid);

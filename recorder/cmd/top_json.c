@@ -306,7 +306,7 @@ void top_view_json(const struct top_state *state, size_t rows)
 	printf("{\"pid\":%d,\"name\":%s,\"at_ns\":%" PRIu64
 	       ",\"seconds\":%.3f,\"ended\":%s,\"events\":%.0f,\"cpu\":%.4f,\"queued\":%.4f",
 	       (int)state->pid, visible_json(state->program), state->now_ns, seconds,
-	       state->has_ended ? "true" : "false",
+	       state->ended ? "true" : "false",
 	       top_weighted(state->sums, state->sums->events, state->view), state->cpu->run,
 	       state->cpu->queued);
 	put_costs(state);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "output.h"
+#include "procfs.h"
 #include "top_session.h"
 #include "visible.h"
 
@@ -91,10 +92,22 @@ static void ask_user(struct top *top, int key, const char *question)
 	top->input[0] = '\0';
 }
 
+/* Nobody is there to obey. */
+static bool is_in_vain(struct top *top, int key)
+{
+	bool is_for_process = strchr("dhsSiTPpK ", key) && !(key == 'd' && top->is_frozen);
+
+	if (top->has_ended && is_for_process)
+		snprintf(top->note, sizeof(top->note), "it has ended: that key does nothing now");
+	return top->has_ended && is_for_process;
+}
+
 static void answered(struct top *top)
 {
 	top->question = NULL;
 	top->note[0] = '\0';
+	if (is_in_vain(top, top->question_key))
+		return;
 	switch (top->question_key) {
 	case '/':
 		snprintf(top->filter, sizeof(top->filter), "%.*s", TOP_FILTER_BYTES - 1,
@@ -144,7 +157,7 @@ static bool choose_table(struct top *top, int key)
 		top->picture = (top->picture + 1) % top_icicle_count();
 	top->kind = (enum top_kind)(found - keys);
 	top->shows_help = false;
-	if (key == 'p') {
+	if (key == 'p' && !top->has_ended) {
 		top_control_ask_probes(&top->control);
 		ask_user(top, key, "probe (empty: only look)");
 	}
@@ -215,7 +228,9 @@ void top_pressed(struct top *top, int key)
 	}
 	if (key <= 0)
 		return;
+	if (!procfs_lives(top->target.pid, 0))
+		top_look(top);
 	top->note[0] = '\0';
-	if (!choose_table(top, key))
+	if (!choose_table(top, key) && !is_in_vain(top, key))
 		command(top, key);
 }

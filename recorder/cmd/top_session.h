@@ -53,6 +53,7 @@ struct top {
 	size_t own_probe_count;
 	bool is_frozen;
 	bool has_ended;
+	char ended[96]; /* then: a sentence about that */
 	bool is_over;
 	bool shows_help;
 	int signals; /* fd */

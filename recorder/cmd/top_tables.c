@@ -302,6 +302,10 @@ void top_table_whatif(const struct top_state *state, size_t most, struct top_lin
 
 	if (whatif && whatif->problem[0])
 		top_line_add(lines, TOP_WARNING, "%s", whatif->problem);
+	if (!text && state->ended) {
+		top_line_add(lines, TOP_PLAIN, "there was no answer before the process ended");
+		return;
+	}
 	if (!text) {
 		top_line_add(lines, TOP_PLAIN,
 			     "the first answer is being worked out, for %.0f s, when nobody else "

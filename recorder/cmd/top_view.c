@@ -152,28 +152,9 @@ static void warning_lines(const struct top_state *state, struct top_lines *lines
 		top_line_add(lines, TOP_WARNING, "%.*s", (int)state->columns, note);
 }
 
-void top_view_head(const struct top_state *state, struct top_lines *lines)
+static void living_lines(const struct top_state *state, double seconds, struct top_lines *lines)
 {
-	double seconds = top_view_seconds(state->sums, state->view, state->now_ns);
-	struct latencies latencies = latencies_of(state, seconds);
-	char view[32], rate[16], p50[16], p99[16], most[16], events[16];
-
-	view_words(state, view);
-	top_line_add(lines, TOP_TITLE, "wcprof top: %s %d, %s%s%s", visible(state->program),
-		     (int)state->pid, view,
-		     !state->is_frozen        ? ""
-		     : state->is_being_dumped ? ", frozen, being dumped"
-					      : ", frozen",
-		     state->has_ended ? ", has ended" : "");
-	if (latencies.count)
-		top_line_add(lines, TOP_PLAIN,
-			     "%s requests/s, from read to write: p50 %s, p99 %s, max %s",
-			     top_rate_text(latencies.per_second, rate),
-			     top_time_text(latencies.p50_ns, p50),
-			     top_time_text(latencies.p99_ns, p99),
-			     top_time_text(latencies.most_ns, most));
-	else
-		top_line_add(lines, TOP_PLAIN, "no requests seen");
+	char events[TOP_WORD_BYTES];
 	double threads = (double)state->cpu->count;
 	double blocked = fmax(threads - state->cpu->run - state->cpu->queued, 0);
 
@@ -186,6 +167,34 @@ void top_view_head(const struct top_state *state, struct top_lines *lines)
 	if (state->status)
 		settings_line(state, lines);
 	cost_line(state, lines);
+}
+
+void top_view_head(const struct top_state *state, struct top_lines *lines)
+{
+	double seconds = top_view_seconds(state->sums, state->view, state->now_ns);
+	struct latencies latencies = latencies_of(state, seconds);
+	char view[32], rate[16], p50[16], p99[16], most[16];
+
+	view_words(state, view);
+	top_line_add(lines, TOP_TITLE, "wcprof top: %s %d, %s%s%s", visible(state->program),
+		     (int)state->pid, view,
+		     !state->is_frozen        ? ""
+		     : state->is_being_dumped ? ", frozen, being dumped"
+					      : ", frozen",
+		     state->ended ? ", has ended" : "");
+	if (latencies.count)
+		top_line_add(lines, TOP_PLAIN,
+			     "%s requests/s, from read to write: p50 %s, p99 %s, max %s",
+			     top_rate_text(latencies.per_second, rate),
+			     top_time_text(latencies.p50_ns, p50),
+			     top_time_text(latencies.p99_ns, p99),
+			     top_time_text(latencies.most_ns, most));
+	else
+		top_line_add(lines, TOP_PLAIN, "no requests seen");
+	if (state->ended)
+		top_line_add(lines, TOP_WARNING, "%s", state->ended);
+	else
+		living_lines(state, seconds, lines);
 	warning_lines(state, lines);
 }
 

@@ -60,7 +60,7 @@ struct top_state {
 	bool is_whatif_wanted; /* by who reads JSON */
 	bool is_frozen;
 	bool is_being_dumped; /* the frozen window, and d must wait */
-	bool has_ended;
+	const char *ended;    /* a sentence; NULL: the process lives */
 };
 
 /* Lines above each table; then a table with at most so many rows. */

@@ -100,15 +100,20 @@ static void take_answer(struct top_whatif *whatif, int status)
 	free(text);
 }
 
-void top_whatif_tick(struct top_whatif *whatif, const char *socket, uint64_t now_ns,
-		     uint64_t last_ns, double events_per_s)
+void top_whatif_take(struct top_whatif *whatif)
 {
 	int status;
 
-	if (!whatif->directory[0])
-		return;
 	if (whatif->child > 0 && waitpid(whatif->child, &status, WNOHANG) == whatif->child)
 		take_answer(whatif, status);
+}
+
+void top_whatif_tick(struct top_whatif *whatif, const char *socket, uint64_t now_ns,
+		     uint64_t last_ns, double events_per_s)
+{
+	if (!whatif->directory[0])
+		return;
+	top_whatif_take(whatif);
 	if (whatif->child > 0 || (whatif->asked_ns && now_ns < whatif->asked_ns + EVERY_NS))
 		return;
 	if (events_per_s * (double)last_ns / 1e9 > events_most)

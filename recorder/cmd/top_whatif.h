@@ -24,6 +24,8 @@ struct top_whatif {
 void top_whatif_begin(struct top_whatif *, const char *directory);
 /* Ends a child. */
 void top_whatif_end(struct top_whatif *);
+/* Takes the answer if it is done. */
+void top_whatif_take(struct top_whatif *);
 /* Begins another one if the last was long enough ago, and takes its answer if it is done. It is of
  * the last so many nanoseconds; of fewer, if there are very many events a second. */
 void top_whatif_tick(struct top_whatif *, const char *socket, uint64_t now_ns, uint64_t last_ns,
