@@ -253,14 +253,13 @@ static void put_whatif(const struct top_state *state)
 {
 	const struct top_whatif *whatif = state->whatif;
 
-	if (!whatif->answer && !whatif->problem[0]) {
-		printf(",\"whatif\":null");
-		return;
-	}
+	bool is_asked = whatif->child > 0 && state->now_ns > whatif->asked_ns;
+
 	printf(",\"whatif\":{\"problem\":%s,\"age_ns\":%" PRIu64 ",\"window_ns\":%" PRIu64
-	       ",\"text\":%s}",
+	       ",\"next_since_ns\":%" PRIu64 ",\"next_window_ns\":%" PRIu64 ",\"text\":%s}",
 	       visible_json(whatif->problem),
 	       whatif->answer ? state->now_ns - whatif->answer_ns : 0, whatif->answer_last_ns,
+	       is_asked ? state->now_ns - whatif->asked_ns : 0, is_asked ? whatif->last_ns : 0,
 	       visible_json(whatif->answer ? whatif->answer : ""));
 }
 

@@ -295,30 +295,47 @@ void top_table_threads(const struct top_state *state, size_t most, struct top_li
 	free(order);
 }
 
+/* "the first answer is being worked out, for 3 s, of the last 1.2 s"; empty: nobody is at it. */
+static void progress_text(const struct top_state *state, const char *which, char *to, size_t size)
+{
+	const struct top_whatif *whatif = state->whatif;
+	double since_s = state->now_ns > whatif->asked_ns
+				 ? (double)(state->now_ns - whatif->asked_ns) / 1e9
+				 : 0;
+
+	if (whatif->child > 0)
+		snprintf(to, size, "the %s answer is being worked out, for %.0f s, of %.1f s",
+			 which, since_s, (double)whatif->last_ns / 1e9);
+	else
+		to[0] = '\0';
+}
+
 void top_table_whatif(const struct top_state *state, size_t most, struct top_lines *lines)
 {
 	const struct top_whatif *whatif = state->whatif;
-	const char *text = whatif ? whatif->answer : NULL;
+	const char *text = whatif->answer;
+	char progress[128];
 
-	if (whatif && whatif->problem[0])
+	progress_text(state, text ? "next" : "first", progress, sizeof(progress));
+	if (whatif->problem[0])
 		top_line_add(lines, TOP_WARNING, "%s", whatif->problem);
 	if (!text && state->ended) {
 		top_line_add(lines, TOP_PLAIN, "there was no answer before the process ended");
 		return;
 	}
 	if (!text) {
+		top_line_add(lines, TOP_PLAIN, "%s",
+			     progress[0] ? progress : "an answer is worked out soon");
 		top_line_add(lines, TOP_PLAIN,
-			     "the first answer is being worked out, for %.0f s, when nobody else "
-			     "wants a CPU",
-			     whatif && whatif->asked_ns && state->now_ns > whatif->asked_ns
-				     ? (double)(state->now_ns - whatif->asked_ns) / 1e9
-				     : 0);
+			     "(the analyzer has a CPU when nobody else wants one)");
 		return;
 	}
 	top_line_add(lines, TOP_HEADING, "WHAT WOULD A FIX BUY? in the %.1f s until %.0f s ago",
 		     (double)whatif->answer_last_ns / 1e9,
 		     (double)(state->now_ns - whatif->answer_ns) / 1e9);
-	for (size_t i = 0; *text && i < most; i++) {
+	if (progress[0])
+		top_line_add(lines, TOP_PLAIN, "(%s)", progress);
+	for (size_t i = 0; *text && i + 1 < most; i++) {
 		size_t length = strcspn(text, "\n");
 
 		top_line_add(lines, TOP_PLAIN, "%.*s", (int)length, text);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "cmd.h"
 #include "procfs.h"
 #include "top_dump.h"
@@ -22,13 +24,19 @@
 #include "visible.h"
 
 #define EVERY_NS UINT64_C(5000000000)
+/* After an answer that did not come: on a machine without idle time the lowest one gets nothing. */
+enum { LOW_PRIORITY = 10 };
 enum { ANSWER_BYTES = 65536, WITHHELD = 3 /* of wcprof-analyze */ };
-/* The analyzer takes some seconds for these, and the dump has 300 MB. */
-static const double events_most = 2e6;
+/* An answer is to take some seconds of the analyzer, which needs about 40 us of a CPU for an event
+ * of a busy server. So the first window has few, and one with the most makes a dump of 300 MB. */
+static const double events_first = 2e4, events_least = 1e4, events_most = 2e6;
+#define LONG_NS    UINT64_C(5000000000)
+#define SHORT_NS   UINT64_C(2000000000)
+#define GIVE_UP_NS UINT64_C(15000000000)
 
 void top_whatif_begin(struct top_whatif *whatif, const char *directory)
 {
-	*whatif = (struct top_whatif){ .directory = directory };
+	*whatif = (struct top_whatif){ .directory = directory, .events_most = events_first };
 }
 
 void top_whatif_end(struct top_whatif *whatif)
@@ -43,20 +51,21 @@ void top_whatif_end(struct top_whatif *whatif)
 
 /* In the child. The answer is a report's first screen, whatever it says: also that answers are
  * withheld, and why. */
-static _Noreturn void answer(const char *directory, const char *socket, uint64_t last_ns)
+static _Noreturn void answer(const struct top_whatif *whatif, const char *socket)
 {
 	char dump[TOP_PATH_BYTES], report[512];
 	const struct sched_param idle = { 0 };
 	int error, output;
 
-	snprintf(dump, sizeof(dump), "%s/window.jsonl", directory);
-	snprintf(report, sizeof(report), "%s/report", directory);
-	(void)sched_setscheduler(0, SCHED_IDLE, &idle);
-	(void)setpriority(PRIO_PROCESS, 0, 19);
+	snprintf(dump, sizeof(dump), "%s/window.jsonl", whatif->directory);
+	snprintf(report, sizeof(report), "%s/report", whatif->directory);
+	if (!whatif->is_starved)
+		(void)sched_setscheduler(0, SCHED_IDLE, &idle);
+	(void)setpriority(PRIO_PROCESS, 0, whatif->is_starved ? LOW_PRIORITY : 19);
 	output = open(report, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	if (output < 0 || dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)
 		_exit(CMD_FAILED);
-	error = top_dump_write(dump, socket, last_ns);
+	error = top_dump_write(dump, socket, whatif->last_ns);
 	if (error != 0) {
 		(void)cmd_fail("no dump of the window: %s", strerror(-error));
 		_exit(CMD_FAILED);
@@ -100,12 +109,51 @@ static void take_answer(struct top_whatif *whatif, int status)
 	free(text);
 }
 
+void top_whatif_took(struct top_whatif *whatif, uint64_t took_ns)
+{
+	double factor = took_ns > GIVE_UP_NS     ? 0.25
+			: took_ns > LONG_NS      ? 0.5
+			: took_ns > SHORT_NS     ? 1
+			: took_ns > SHORT_NS / 4 ? 2
+						 : 4;
+
+	whatif->is_starved = took_ns > GIVE_UP_NS || (whatif->is_starved && took_ns > SHORT_NS) ||
+			     (took_ns > LONG_NS && whatif->events_most <= events_least);
+	whatif->events_most = fmin(fmax(whatif->events_most * factor, events_least), events_most);
+}
+
+uint64_t top_whatif_window_ns(const struct top_whatif *whatif, uint64_t last_ns,
+			      double events_per_s)
+{
+	if (events_per_s * (double)last_ns / 1e9 <= whatif->events_most)
+		return last_ns;
+	return (uint64_t)(whatif->events_most / events_per_s * 1e9);
+}
+
+static void give_up(struct top_whatif *whatif)
+{
+	kill(whatif->child, SIGKILL);
+	waitpid(whatif->child, NULL, 0);
+	whatif->child = 0;
+	snprintf(whatif->problem, sizeof(whatif->problem),
+		 "no answer for %.1f s of events within %d s: next is a shorter window",
+		 (double)whatif->last_ns / 1e9, (int)(GIVE_UP_NS / 1000000000));
+}
+
 void top_whatif_take(struct top_whatif *whatif)
 {
+	uint64_t took_ns = clock_mono_ns() - whatif->begun_ns;
 	int status;
 
-	if (whatif->child > 0 && waitpid(whatif->child, &status, WNOHANG) == whatif->child)
+	if (whatif->child <= 0)
+		return;
+	if (waitpid(whatif->child, &status, WNOHANG) == whatif->child)
 		take_answer(whatif, status);
+	else if (took_ns > GIVE_UP_NS)
+		give_up(whatif);
+	else
+		return;
+	top_whatif_took(whatif, took_ns);
 }
 
 void top_whatif_tick(struct top_whatif *whatif, const char *socket, uint64_t now_ns,
@@ -116,13 +164,12 @@ void top_whatif_tick(struct top_whatif *whatif, const char *socket, uint64_t now
 	top_whatif_take(whatif);
 	if (whatif->child > 0 || (whatif->asked_ns && now_ns < whatif->asked_ns + EVERY_NS))
 		return;
-	if (events_per_s * (double)last_ns / 1e9 > events_most)
-		last_ns = (uint64_t)(events_most / events_per_s * 1e9);
 	whatif->asked_ns = now_ns;
-	whatif->last_ns = last_ns;
+	whatif->begun_ns = clock_mono_ns();
+	whatif->last_ns = top_whatif_window_ns(whatif, last_ns, events_per_s);
 	whatif->child = fork();
 	if (whatif->child == 0)
-		answer(whatif->directory, socket, last_ns);
+		answer(whatif, socket);
 	if (whatif->child < 0)
 		whatif->child = 0;
 }
