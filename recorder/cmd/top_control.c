@@ -276,7 +276,7 @@ void top_control_tick(struct top_control *control, char note[TOP_NOTE_BYTES])
 		(void)client_ask(control->socket, "RESET", &answer);
 }
 
-void top_control_set(struct top_control *control, const char *key, const char *value,
+bool top_control_set(struct top_control *control, const char *key, const char *value,
 		     char note[TOP_NOTE_BYTES])
 {
 	struct client_answer answer;
@@ -287,11 +287,11 @@ void top_control_set(struct top_control *control, const char *key, const char *v
 	if (strpbrk(value, " \t")) {
 		snprintf(note, TOP_NOTE_BYTES, "%s: no spaces; in a pattern, ? stands for one",
 			 key);
-		return;
+		return false;
 	}
 	if (!client_ask(control->socket, line, &answer) || !answer.is_ok) {
 		snprintf(note, TOP_NOTE_BYTES, "%.200s", visible(answer.text));
-		return;
+		return false;
 	}
 	remember(control, key);
 	snprintf(note, TOP_NOTE_BYTES, "%s is %.100s now", key,
@@ -299,6 +299,7 @@ void top_control_set(struct top_control *control, const char *key, const char *v
 	control->cost_before = control->cost;
 	memcpy(control->change, note, sizeof(control->change));
 	ask_status(control);
+	return true;
 }
 
 static void set_number(struct top_control *control, const char *key, uint64_t value,
@@ -307,7 +308,7 @@ static void set_number(struct top_control *control, const char *key, uint64_t va
 	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRIu64, value);
-	top_control_set(control, key, text, note);
+	(void)top_control_set(control, key, text, note);
 }
 
 static const char *next_holds(const struct top_control *control)
@@ -339,7 +340,7 @@ void top_control_step(struct top_control *control, int key, char note[TOP_NOTE_B
 
 	switch (key) {
 	case 'h':
-		top_control_set(control, "holds", next_holds(control), note);
+		(void)top_control_set(control, "holds", next_holds(control), note);
 		break;
 	case 's':
 		set_number(control, "sample_hz", next_rate(hz, -1), note);

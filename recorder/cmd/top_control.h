@@ -58,8 +58,8 @@ void top_control_end(struct top_control *);
  * TOP_CONTROL_EVERY_NS. */
 #define TOP_CONTROL_EVERY_NS UINT64_C(5000000000)
 void top_control_tick(struct top_control *, char note[TOP_NOTE_BYTES]);
-/* `note` gets what came of it, as a sentence. */
-void top_control_set(struct top_control *, const char *key, const char *value,
+/* `note` gets what came of it, as a sentence. False: it was refused. */
+bool top_control_set(struct top_control *, const char *key, const char *value,
 		     char note[TOP_NOTE_BYTES]);
 /* The next value of what a key stands for: h, s, S, i. */
 void top_control_step(struct top_control *, int key, char note[TOP_NOTE_BYTES]);

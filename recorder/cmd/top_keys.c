@@ -102,6 +102,13 @@ static bool is_in_vain(struct top *top, int key)
 	return top->has_ended && is_for_process;
 }
 
+/* Recording goes off and on: what a fix would buy is asked of the time since then. */
+static void narrow(struct top *top, const char *key, const char *value)
+{
+	if (top_control_set(&top->control, key, value, top->note))
+		top_whatif_narrow(&top->whatif, top_reader_now_ns(&top->reader));
+}
+
 static void answered(struct top *top)
 {
 	top->question = NULL;
@@ -114,7 +121,7 @@ static void answered(struct top *top)
 			 top->input);
 		break;
 	case 'T':
-		top_control_set(&top->control, "thread", top->input, top->note);
+		narrow(top, "thread", top->input);
 		break;
 	case 'p':
 		top_probe(top, top->input, false);
@@ -123,7 +130,7 @@ static void answered(struct top *top)
 		top_probe(top, top->input[0] ? top->input : "all", true);
 		break;
 	default:
-		top_control_set(&top->control, "port", top->input[0] ? top->input : "0", top->note);
+		narrow(top, "port", top->input[0] ? top->input : "0");
 		break;
 	}
 }

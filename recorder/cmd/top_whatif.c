@@ -30,21 +30,28 @@ enum { ANSWER_BYTES = 65536, WITHHELD = 3 /* of wcprof-analyze */ };
 /* An answer is to take some seconds of the analyzer, which needs about 40 us of a CPU for an event
  * of a busy server. So the first window has few, and one with the most makes a dump of 300 MB. */
 static const double events_first = 2e4, events_least = 1e4, events_most = 2e6;
-#define LONG_NS    UINT64_C(5000000000)
-#define SHORT_NS   UINT64_C(2000000000)
-#define GIVE_UP_NS UINT64_C(15000000000)
+#define WINDOW_LEAST_NS UINT64_C(1000000000)
+#define LONG_NS         UINT64_C(5000000000)
+#define SHORT_NS        UINT64_C(2000000000)
+#define GIVE_UP_NS      UINT64_C(15000000000)
 
 void top_whatif_begin(struct top_whatif *whatif, const char *directory)
 {
 	*whatif = (struct top_whatif){ .directory = directory, .events_most = events_first };
 }
 
+static void end_child(struct top_whatif *whatif)
+{
+	if (whatif->child <= 0)
+		return;
+	kill(whatif->child, SIGKILL);
+	waitpid(whatif->child, NULL, 0);
+	whatif->child = 0;
+}
+
 void top_whatif_end(struct top_whatif *whatif)
 {
-	if (whatif->child > 0) {
-		kill(whatif->child, SIGKILL);
-		waitpid(whatif->child, NULL, 0);
-	}
+	end_child(whatif);
 	free(whatif->answer);
 	*whatif = (struct top_whatif){ .directory = "" };
 }
@@ -132,9 +139,7 @@ uint64_t top_whatif_window_ns(const struct top_whatif *whatif, uint64_t last_ns,
 
 static void give_up(struct top_whatif *whatif)
 {
-	kill(whatif->child, SIGKILL);
-	waitpid(whatif->child, NULL, 0);
-	whatif->child = 0;
+	end_child(whatif);
 	snprintf(whatif->problem, sizeof(whatif->problem),
 		 "no answer for %.1f s of events within %d s: next is a shorter window",
 		 (double)whatif->last_ns / 1e9, (int)(GIVE_UP_NS / 1000000000));
@@ -156,13 +161,32 @@ void top_whatif_take(struct top_whatif *whatif)
 	top_whatif_took(whatif, took_ns);
 }
 
+void top_whatif_narrow(struct top_whatif *whatif, uint64_t now_ns)
+{
+	end_child(whatif);
+	whatif->since_ns = now_ns;
+	whatif->asked_ns = 0;
+}
+
+/* A dump that reaches back to before that has two windows, and means over both. 0: wait. */
+static uint64_t of_one_window(const struct top_whatif *whatif, uint64_t now_ns, uint64_t last_ns)
+{
+	uint64_t has_ns = now_ns > whatif->since_ns ? now_ns - whatif->since_ns : 0;
+
+	if (!whatif->since_ns || last_ns < has_ns)
+		return last_ns;
+	return has_ns >= WINDOW_LEAST_NS ? has_ns : 0;
+}
+
 void top_whatif_tick(struct top_whatif *whatif, const char *socket, uint64_t now_ns,
 		     uint64_t last_ns, double events_per_s)
 {
 	if (!whatif->directory[0])
 		return;
 	top_whatif_take(whatif);
-	if (whatif->child > 0 || (whatif->asked_ns && now_ns < whatif->asked_ns + EVERY_NS))
+	last_ns = of_one_window(whatif, now_ns, last_ns);
+	if (whatif->child > 0 || !last_ns ||
+	    (whatif->asked_ns && now_ns < whatif->asked_ns + EVERY_NS))
 		return;
 	whatif->asked_ns = now_ns;
 	whatif->begun_ns = clock_mono_ns();

@@ -19,6 +19,7 @@ struct top_whatif {
 	uint64_t last_ns;
 	uint64_t begun_ns;  /* by the monotonic clock */
 	double events_most; /* of a window */
+	uint64_t since_ns;  /* when another window of recording began; 0 = none did */
 	bool is_starved;    /* the last one got too little of a CPU */
 	uint64_t answer_ns; /* the same of the last answer */
 	uint64_t answer_last_ns;
@@ -35,6 +36,8 @@ void top_whatif_took(struct top_whatif *, uint64_t took_ns);
 uint64_t top_whatif_window_ns(const struct top_whatif *, uint64_t last_ns, double events_per_s);
 /* Takes the answer if it is done. */
 void top_whatif_take(struct top_whatif *);
+/* Another window of recording began: answers are of that from now on. */
+void top_whatif_narrow(struct top_whatif *, uint64_t now_ns);
 /* Begins another one if the last was long enough ago, and takes its answer if it is done. It is of
  * the last so many nanoseconds, or of fewer. One that takes very long is ended, for a shorter
  * one. */
