@@ -100,6 +100,7 @@ static void call_line(const struct top_state *state, const struct top_call_sum *
 {
 	char values[TOP_LINE_BYTES / 2], middle[32] = "", rate[16], p50[16], p95[16], p99[16],
 					 max[16];
+	char cell[TOP_CELL_BYTES];
 	int wide = call_name_width(state);
 
 	if (state->columns >= WIDE_CALL_COLUMNS)
@@ -107,7 +108,8 @@ static void call_line(const struct top_state *state, const struct top_call_sum *
 			 top_time_text((double)sum->p50_ns, p50),
 			 top_time_text((double)sum->p95_ns, p95));
 	top_values_text(state, sum->slowest, values, sizeof(values));
-	top_line_add(lines, TOP_PLAIN, "%-*.*s %8s%s %9s %9s %s", wide, wide, name,
+	top_line_add(lines, TOP_PLAIN, "%s %8s%s %9s %9s %s",
+		     visible_fit(name, (size_t)wide, cell, sizeof(cell)),
 		     top_rate_text((double)sum->count / seconds, rate), middle,
 		     top_time_text((double)sum->p99_ns, p99),
 		     top_time_text((double)sum->most_ns, max), values);
@@ -181,10 +183,12 @@ static void table_values(const struct top_state *state, size_t most, struct top_
 	struct top_value_rows rows;
 	size_t shown = 0;
 
+	half = half < TOP_CELL_COLUMNS_MAX ? half : TOP_CELL_COLUMNS_MAX;
 	top_values_build(&rows, &state->sums->calls, &state->sums->requests,
 			 top_view_since_ns(state->sums, state->view, state->now_ns));
 	for (size_t i = 0; i < rows.count && shown + 1 < most; i++) {
 		const struct top_value_row *row = &rows.rows[i];
+		char cell[TOP_CELL_BYTES], other[TOP_CELL_BYTES];
 		char label[2 * TOP_LABEL_BYTES], slow[2 * TOP_LABEL_BYTES],
 			usual[2 * TOP_LABEL_BYTES];
 
@@ -197,8 +201,9 @@ static void table_values(const struct top_state *state, size_t most, struct top_
 				     "IN THE OTHERS");
 		range_text(state, row->type, &row->slow, slow, sizeof(slow));
 		range_text(state, row->type, &row->usual, usual, sizeof(usual));
-		top_line_add(lines, TOP_PLAIN, "%-*.*s %-*.*s %s", wide, wide, label, half, half,
-			     slow, usual);
+		top_line_add(lines, TOP_PLAIN, "%s %s %s",
+			     visible_fit(label, (size_t)wide, cell, sizeof(cell)),
+			     visible_fit(slow, (size_t)half, other, sizeof(other)), usual);
 	}
 	top_values_free(&rows);
 }

@@ -13,7 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "visible.h"
+
 enum { NODES_MAX = 16384, COLUMNS_MAX = 400, ROWS_MAX = 300, NAME_BYTES = 160 };
+enum { CHARACTER_BYTES = 4 }; /* of a column: characters of no width find no room beyond that */
 /* Of a node's time: a caller has nothing of its own if it has less. */
 static const double nothing = 0.001;
 
@@ -138,25 +141,6 @@ static size_t depth_of(const struct icicle *icicle, const struct node *node, siz
 }
 
 /* The begin of a text that has so many characters at most; UTF-8. */
-static size_t bytes_within(const char *text, size_t characters)
-{
-	size_t at = 0;
-
-	for (; text[at]; at++)
-		if (((unsigned char)text[at] & 0xc0) != 0x80 && characters-- == 0)
-			break;
-	return at;
-}
-
-static size_t characters_of(const char *text)
-{
-	size_t count = 0;
-
-	for (; *text; text++)
-		count += ((unsigned char)*text & 0xc0) != 0x80;
-	return count;
-}
-
 static void write_share(const struct icicle *icicle, const struct node *node, char *to, size_t size)
 {
 	if (icicle->write)
@@ -169,20 +153,20 @@ static void write_share(const struct icicle *icicle, const struct node *node, ch
 static void cell_text(const struct icicle *icicle, const struct node *node, const char *before,
 		      bool goes_on, size_t columns, char *to, size_t size)
 {
-	char share[32], label[2 * NAME_BYTES];
+	char share[32], label[2 * NAME_BYTES], cell[COLUMNS_MAX * CHARACTER_BYTES + 1];
 	size_t used;
 
 	write_share(icicle, node, share, sizeof(share));
 	snprintf(label, sizeof(label), "%s%s", before, node->name);
-	if (characters_of(label) + strlen(share) + 3 <= columns) {
+	if (visible_columns(label) + strlen(share) + 3 <= columns) {
 		used = strlen(label);
 		snprintf(label + used, sizeof(label) - used, " %s", share);
 	}
-	used = bytes_within(label, columns - 1);
-	label[used] = '\0';
-	snprintf(to, size, "|%s%*s", label, (int)(columns - 1 - characters_of(label)), "");
-	if (goes_on && columns > 1)
-		to[strlen(to) - 1] = '+';
+	goes_on = goes_on && columns > 1;
+	snprintf(to, size, "|%s%s",
+		 visible_fit(label, columns - 1 - goes_on, cell,
+			     (columns - 1) * CHARACTER_BYTES + 1),
+		 goes_on ? "+" : "");
 }
 
 struct row {
@@ -209,7 +193,7 @@ static struct row row_at(const struct icicle *icicle, size_t depth)
 {
 	char *text = icicle->text + depth * icicle->row_bytes;
 
-	return (struct row){ text, characters_of(text) };
+	return (struct row){ text, visible_columns(text) };
 }
 
 static void draw_cell(struct icicle *icicle, const struct node *node, const struct node *shown,
@@ -253,8 +237,6 @@ static void draw(struct icicle *icicle, const struct node *node, size_t depth, d
 
 size_t icicle_draw(struct icicle *icicle, size_t columns, size_t rows)
 {
-	enum { CHARACTER_BYTES = 4 };
-
 	icicle->columns = columns < COLUMNS_MAX ? columns : COLUMNS_MAX;
 	icicle->rows = rows < ROWS_MAX ? rows : ROWS_MAX;
 	icicle->row_bytes = (icicle->columns + 2) * CHARACTER_BYTES;

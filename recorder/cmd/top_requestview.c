@@ -55,24 +55,29 @@ struct top_request *top_slow_of(const struct top_state *state, size_t *count)
 	return both;
 }
 
+/* Sleeps have a column of their own in wide lines. */
 static void request_line(const struct top_state *state, const struct top_request *request,
 			 const char *kind, const char *name, struct top_lines *lines)
 {
-	char ago[16], a[16], b[16], c[16], d[16], e[16], f[16];
+	bool is_wide = state->columns >= TOP_COLUMNS_WIDE;
+	char ago[16], sleep[16] = "", a[16], b[16], c[16], d[16], e[16];
 	const uint64_t *parts = request->parts_ns;
 	double rest = (double)request->taken_ns;
+	double other = (double)(parts[TOP_POLL] + parts[TOP_OTHER]);
 
 	for (size_t part = 0; part < TOP_PARTS; part++)
 		rest -= (double)parts[part];
 	snprintf(ago, sizeof(ago), "%.1fs", (double)(state->now_ns - request->end_ns) / 1e9);
-	top_line_add(lines, TOP_PLAIN, "%9s %6s %9s %9s %9s %9s %9s %s%s%s",
+	if (is_wide)
+		snprintf(sleep, sizeof(sleep), " %9s", top_time_text((double)parts[TOP_SLEEP], a));
+	else
+		other += (double)parts[TOP_SLEEP];
+	top_line_add(lines, TOP_PLAIN, "%9s %6s %9s %9s %9s%s %9s %s%s%s",
 		     top_time_text((double)request->taken_ns, a),
 		     request->is_running ? "runs" : ago, top_time_text(rest, b),
 		     top_time_text((double)parts[TOP_IO], c),
-		     top_time_text((double)parts[TOP_LOCK], d),
-		     top_time_text((double)parts[TOP_SLEEP], e),
-		     top_time_text((double)(parts[TOP_POLL] + parts[TOP_OTHER]), f), kind,
-		     kind[0] ? " " : "", name);
+		     top_time_text((double)parts[TOP_LOCK], d), sleep, top_time_text(other, e),
+		     kind, kind[0] ? " " : "", name);
 }
 
 void top_table_requests(const struct top_state *state, size_t most, struct top_lines *lines)
@@ -80,8 +85,9 @@ void top_table_requests(const struct top_state *state, size_t most, struct top_l
 	size_t count, shown = 0;
 	struct top_request *list = top_slow_of(state, &count);
 
-	top_line_add(lines, TOP_HEADING, "%9s %6s %9s %9s %9s %9s %9s %s", "TOOK", "AGO",
-		     "CPU+QUEUE", "IO", "LOCKS", "SLEEP", "OTHER", "KIND, CONNECTION");
+	top_line_add(lines, TOP_HEADING, "%9s %6s %9s %9s %9s%s %9s %s", "TOOK", "AGO", "CPU+QUEUE",
+		     "IO", "LOCKS", state->columns >= TOP_COLUMNS_WIDE ? "     SLEEP" : "", "OTHER",
+		     "KIND, CONNECTION");
 	for (size_t i = 0; i < count && shown < most; i++) {
 		char name[TOP_LABEL_BYTES], kind[64] = "";
 

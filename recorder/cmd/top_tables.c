@@ -14,6 +14,8 @@
 #include "top_view.h"
 #include "visible.h"
 
+enum { LOCK_COLUMNS = 26, LOCK_COLUMNS_NARROW = 20, THREAD_COLUMNS = 16 };
+
 /* --- rows --- */
 
 static int compare_locks(const void *left, const void *right)
@@ -154,7 +156,7 @@ struct top_class *top_classes_of(const struct top_state *state, size_t *count)
 
 int top_name_width(const struct top_state *state)
 {
-	enum { NUMBERS = 50, LEAST = 20, MOST = 100 };
+	enum { NUMBERS = 50, LEAST = 20, MOST = TOP_CELL_COLUMNS_MAX };
 	int columns = (int)state->columns - NUMBERS;
 
 	return columns < LEAST ? LEAST : columns > MOST ? MOST : columns;
@@ -171,14 +173,14 @@ void top_table_classes(const struct top_state *state, size_t most, struct top_li
 		     "PER S", "TIME/S", "MEAN", "MAX");
 	for (size_t i = 0; i < count && shown < most; i++) {
 		const struct top_class *class = &classes[i];
-		char rate[16], time[16], mean[16], max[16];
+		char rate[16], time[16], mean[16], max[16], cell[TOP_CELL_BYTES];
 
 		if (!top_is_wanted(state, class->name))
 			continue;
 		shown++;
-		top_line_add(lines, TOP_PLAIN, "%-*.*s %-6s %8s %10s %10s %10s", wide, wide,
-			     class->name, class->kind,
-			     top_rate_text(class->sum.count / seconds, rate),
+		top_line_add(lines, TOP_PLAIN, "%s %-6s %8s %10s %10s %10s",
+			     visible_fit(class->name, (size_t)wide, cell, sizeof(cell)),
+			     class->kind, top_rate_text(class->sum.count / seconds, rate),
 			     top_time_text(class->sum.ns / seconds, time),
 			     top_time_text(class->sum.ns / class->sum.count, mean),
 			     top_time_text(class->sum.max_ns, max));
@@ -202,31 +204,56 @@ static void holder_text(const struct top_state *state, const struct top_lock *lo
 			 lock->held_ns ? top_time_text((double)lock->held_ns, held) : "");
 }
 
+static void lock_heading(bool is_wide, struct top_lines *lines)
+{
+	if (is_wide)
+		top_line_add(lines, TOP_HEADING, "%-*s %8s %8s %9s %9s %9s %4s %s", LOCK_COLUMNS,
+			     "LOCK", "TAKEN/S", "WAITED/S", "WAIT/S", "MAX WAIT", "HELD MEAN",
+			     "NOW", "HOLDER, SINCE");
+	else
+		top_line_add(lines, TOP_HEADING, "%-*s %8s %9s %9s %4s %s", LOCK_COLUMNS_NARROW,
+			     "LOCK", "WAITED/S", "WAIT/S", "MAX WAIT", "NOW", "HOLDER, SINCE");
+}
+
+/* The holder is more to the point than how the lock was held before. */
+static void lock_line(const struct top_state *state, const struct top_lock *lock, const char *name,
+		      double seconds, struct top_lines *lines)
+{
+	const struct top_sum *taken = &lock->taken, *waited = &lock->waited;
+	char a[16], b[16], c[16], d[16], e[16], holder[80], cell[TOP_CELL_BYTES];
+
+	holder_text(state, lock, holder, sizeof(holder));
+	top_rate_text(waited->count / seconds, a);
+	top_time_text(waited->ns / seconds, b);
+	top_time_text(waited->max_ns, c);
+	if (state->columns >= TOP_COLUMNS_WIDE)
+		top_line_add(lines, TOP_PLAIN, "%s %8s %8s %9s %9s %9s %4u %s",
+			     visible_fit(name, LOCK_COLUMNS, cell, sizeof(cell)),
+			     top_rate_text(taken->count / seconds, d), a, b, c,
+			     top_time_text(taken->count > 0 ? taken->ns / taken->count : 0, e),
+			     lock->waiters, holder);
+	else
+		top_line_add(lines, TOP_PLAIN, "%s %8s %9s %9s %4u %s",
+			     visible_fit(name, LOCK_COLUMNS_NARROW, cell, sizeof(cell)), a, b, c,
+			     lock->waiters, holder);
+}
+
 void top_table_locks(const struct top_state *state, size_t most, struct top_lines *lines)
 {
 	double seconds = top_view_seconds(state->sums, state->view, state->now_ns);
 	size_t count, shown = 0;
 	struct top_lock *locks = top_locks_of(state, &count);
 
-	top_line_add(lines, TOP_HEADING, "%-26s %8s %8s %9s %9s %9s %4s %s", "LOCK", "TAKEN/S",
-		     "WAITED/S", "WAIT/S", "MAX WAIT", "HELD MEAN", "NOW", "HOLDER, SINCE");
+	lock_heading(state->columns >= TOP_COLUMNS_WIDE, lines);
 	for (size_t i = 0; i < count && shown < most; i++) {
-		const struct top_lock *lock = &locks[i];
-		const struct top_sum *taken = &lock->taken, *waited = &lock->waited;
-		char name[TOP_LABEL_BYTES], a[16], b[16], c[16], d[16], e[16], holder[80];
+		char name[TOP_LABEL_BYTES];
 
-		top_labels_lock(state->labels, lock->address, lock->ident, name, sizeof(name));
+		top_labels_lock(state->labels, locks[i].address, locks[i].ident, name,
+				sizeof(name));
 		if (!top_is_wanted(state, name))
 			continue;
 		shown++;
-		holder_text(state, lock, holder, sizeof(holder));
-		top_line_add(lines, TOP_PLAIN, "%-26.26s %8s %8s %9s %9s %9s %4u %s", name,
-			     top_rate_text(taken->count / seconds, a),
-			     top_rate_text(waited->count / seconds, b),
-			     top_time_text(waited->ns / seconds, c),
-			     top_time_text(waited->max_ns, d),
-			     top_time_text(taken->count > 0 ? taken->ns / taken->count : 0, e),
-			     lock->waiters, holder);
+		lock_line(state, &locks[i], name, seconds, lines);
 	}
 	if (!count)
 		top_line_add(lines, TOP_PLAIN,
@@ -271,8 +298,9 @@ void top_table_threads(const struct top_state *state, size_t most, struct top_li
 	const struct top_cpu_thread **order = malloc((state->cpu->count + 1) * sizeof(*order));
 	size_t shown = 0;
 
-	top_line_add(lines, TOP_HEADING, "%8s %-16s %6s %6s %6s %6s %6s %6s %6s", "TID", "THREAD",
-		     "CPU", "QUEUE", "IO", "POLL", "LOCKS", "SLEEP", "OTHER");
+	top_line_add(lines, TOP_HEADING, "%8s %-*s %6s %6s %6s %6s %6s %6s %6s", "TID",
+		     THREAD_COLUMNS, "THREAD", "CPU", "QUEUE", "IO", "POLL", "LOCKS", "SLEEP",
+		     "OTHER");
 	for (size_t i = 0; order && i < state->cpu->count; i++)
 		order[i] = &state->cpu->threads[i];
 	if (order)
@@ -280,6 +308,7 @@ void top_table_threads(const struct top_state *state, size_t most, struct top_li
 	for (size_t i = 0; order && i < state->cpu->count && shown < most; i++) {
 		const struct top_cpu_thread *thread = order[i];
 		double part[TOP_PARTS];
+		char cell[TOP_CELL_BYTES];
 
 		if (!top_is_wanted(state, thread->name))
 			continue;
@@ -287,10 +316,11 @@ void top_table_threads(const struct top_state *state, size_t most, struct top_li
 		for (enum top_part p = 0; p < TOP_PARTS; p++)
 			part[p] = 100 * top_thread_ns(state, thread->tid, p) / (seconds * 1e9);
 		top_line_add(lines, TOP_PLAIN,
-			     "%8d %-16.16s %5.1f%% %5.1f%% %5.1f%% %5.1f%% %5.1f%% %5.1f%% %5.1f%%",
-			     (int)thread->tid, visible(thread->name), 100 * thread->run,
-			     100 * thread->queued, part[TOP_IO], part[TOP_POLL], part[TOP_LOCK],
-			     part[TOP_SLEEP], part[TOP_OTHER]);
+			     "%8d %s %5.1f%% %5.1f%% %5.1f%% %5.1f%% %5.1f%% %5.1f%% %5.1f%%",
+			     (int)thread->tid,
+			     visible_fit(visible(thread->name), THREAD_COLUMNS, cell, sizeof(cell)),
+			     100 * thread->run, 100 * thread->queued, part[TOP_IO], part[TOP_POLL],
+			     part[TOP_LOCK], part[TOP_SLEEP], part[TOP_OTHER]);
 	}
 	free(order);
 }

@@ -12,6 +12,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "visible.h"
+
 enum { COLUMNS_USUAL = 80, ROWS_USUAL = 24, COLUMNS_LEAST = 20, ROWS_LEAST = 5, ESCAPE = 27 };
 
 static const char enter[] = "\033[?1049h\033[?25l", leave[] = "\033[?25h\033[?1049l";
@@ -86,17 +88,6 @@ static const char *style_of(const struct top_terminal *terminal, enum top_style 
 	return "";
 }
 
-/* Bytes of the first so many characters: those that go on with one do not count. */
-static size_t bytes_of(const char *text, size_t columns)
-{
-	size_t at = 0;
-
-	for (; text[at]; at++)
-		if (((unsigned char)text[at] & 0xc0) != 0x80 && columns-- == 0)
-			break;
-	return at;
-}
-
 void top_terminal_show(const struct top_terminal *terminal, const struct top_lines *lines,
 		       const char *prompt)
 {
@@ -113,12 +104,12 @@ void top_terminal_show(const struct top_terminal *terminal, const struct top_lin
 			const char *style = style_of(terminal, line->style);
 
 			fprintf(out, "%s%.*s%s", style,
-				(int)bytes_of(line->text, terminal->columns), line->text,
+				(int)visible_bytes_in(line->text, terminal->columns), line->text,
 				style[0] ? "\033[0m" : "");
 		}
 		fputs("\033[K\r\n", out);
 	}
-	fprintf(out, "%.*s\033[K", (int)bytes_of(prompt, terminal->columns), prompt);
+	fprintf(out, "%.*s\033[K", (int)visible_bytes_in(prompt, terminal->columns), prompt);
 	fclose(out);
 	put_all(screen, size);
 	free(screen);

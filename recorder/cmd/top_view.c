@@ -30,6 +30,29 @@ void top_line_add(struct top_lines *lines, enum top_style style, const char *for
 	va_end(arguments);
 }
 
+/* Where a line may end so that it has at most so many columns: at a space, if there is one. */
+static size_t line_end(const char *text, size_t columns)
+{
+	size_t most = visible_bytes_in(text, columns), at = most;
+
+	while (text[most] && at > 0 && text[at] != ' ')
+		at--;
+	return at > 0 ? at : most;
+}
+
+void top_line_wrap(struct top_lines *lines, enum top_style style, unsigned columns,
+		   const char *text)
+{
+	const char *indent = "";
+	size_t bytes;
+
+	while (*text && (bytes = line_end(text, columns - strlen(indent))) > 0) {
+		top_line_add(lines, style, "%s%.*s", indent, (int)bytes, text);
+		text += bytes + strspn(text + bytes, " ");
+		indent = "  ";
+	}
+}
+
 const char *top_time_text(double ns, char to[TOP_WORD_BYTES])
 {
 	if (!(ns > 0))
@@ -93,10 +116,22 @@ static void view_words(const struct top_state *state, char to[32])
 		snprintf(to, 32, "decaying, half in %d s", TOP_HALF_LIFE_S);
 }
 
+/* ", memory 12% full"; empty: not known. */
+static void memory_words(const struct top_state *state, char to[32])
+{
+	uint64_t events = 0, most = 0;
+
+	to[0] = '\0';
+	if (state->status && client_number(state->status, "events", &events) &&
+	    client_number(state->status, "events_max", &most) && most)
+		snprintf(to, 32, ", memory %.0f%% full", 100 * (double)events / (double)most);
+}
+
 static void settings_line(const struct top_state *state, struct top_lines *lines)
 {
 	char holds[16] = "?", thread[64] = "", recording[16] = "?", port[40] = "", kept[48] = "";
-	uint64_t hz = 0, min_io = 0, port_number = 0, events = 0, most = 0, keep_s = 0;
+	char line[TOP_LINE_BYTES];
+	uint64_t hz = 0, min_io = 0, port_number = 0, keep_s = 0;
 
 	(void)client_string(state->status, "recording", recording, sizeof(recording));
 	(void)client_string(state->status, "holds", holds, sizeof(holds));
@@ -105,30 +140,27 @@ static void settings_line(const struct top_state *state, struct top_lines *lines
 	(void)client_number(state->status, "min_io_ns", &min_io);
 	(void)client_number(state->status, "port", &port_number);
 	(void)client_number(state->status, "keep_s", &keep_s);
-	(void)client_number(state->status, "events", &events);
-	(void)client_number(state->status, "events_max", &most);
 	if (port_number)
 		snprintf(port, sizeof(port), ", port %" PRIu64, port_number);
 	if (keep_s)
-		snprintf(kept, sizeof(kept), ", the last %" PRIu64 " s", keep_s);
-	top_line_add(lines, TOP_PLAIN,
-		     "recording %s: holds %s, %" PRIu64 " samples/s, io from %" PRIu64
-		     " us%s%s%s%s; memory %.0f%% full",
-		     recording, holds, hz, min_io / 1000, thread[0] ? ", threads " : "",
-		     thread[0] ? visible(thread) : "", port, kept,
-		     most ? 100 * (double)events / (double)most : 0);
+		snprintf(kept, sizeof(kept), ", last %" PRIu64 " s", keep_s);
+	snprintf(line, sizeof(line),
+		 "recording %s: holds %s, %" PRIu64 " samples/s, io from %" PRIu64 " us%s%s%s%s",
+		 recording, holds, hz, min_io / 1000, thread[0] ? ", threads " : "",
+		 thread[0] ? visible(thread) : "", port, kept);
+	top_line_wrap(lines, TOP_PLAIN, state->columns, line);
 }
 
 /* The cost of watching: to the process, by its own account, and of top. */
 static void cost_line(const struct top_state *state, struct top_lines *lines)
 {
-	char costs[64] = "", time[TOP_WORD_BYTES];
+	char costs[64] = "", time[TOP_WORD_BYTES], line[128];
 
 	if (state->cost && state->cost->is_known)
 		snprintf(costs, sizeof(costs), "costs it %s of CPU a second (%.2f%% of its own); ",
 			 top_time_text(state->cost->per_s_ns, time), 100 * state->cost->share);
-	top_line_add(lines, TOP_PLAIN, "%stop itself takes %.1f%% of a CPU", costs,
-		     100 * state->own_cpu);
+	snprintf(line, sizeof(line), "%stop takes %.1f%% of a CPU", costs, 100 * state->own_cpu);
+	top_line_wrap(lines, TOP_PLAIN, state->columns, line);
 }
 
 /* Reasons not to believe the tables, and the last change. */
@@ -148,8 +180,8 @@ static void warning_lines(const struct top_state *state, struct top_lines *lines
 		top_line_add(lines, TOP_WARNING,
 			     "some events were gone before they were read: rates are too low");
 	/* An error has more words than a line has room for. */
-	for (const char *note = state->note; *note; note += strnlen(note, state->columns))
-		top_line_add(lines, TOP_WARNING, "%.*s", (int)state->columns, note);
+	if (state->note[0])
+		top_line_wrap(lines, TOP_WARNING, state->columns, state->note);
 }
 
 static void living_lines(const struct top_state *state, double seconds, struct top_lines *lines)
@@ -173,11 +205,12 @@ void top_view_head(const struct top_state *state, struct top_lines *lines)
 {
 	double seconds = top_view_seconds(state->sums, state->view, state->now_ns);
 	struct latencies latencies = latencies_of(state, seconds);
-	char view[32], rate[16], p50[16], p99[16], most[16];
+	char view[32], memory[32], rate[16], p50[16], p99[16], most[16];
 
 	view_words(state, view);
-	top_line_add(lines, TOP_TITLE, "wcprof top: %s %d, %s%s%s", visible(state->program),
-		     (int)state->pid, view,
+	memory_words(state, memory);
+	top_line_add(lines, TOP_TITLE, "wcprof top: %s %d, %s%s%s%s", visible(state->program),
+		     (int)state->pid, view, memory,
 		     !state->is_frozen        ? ""
 		     : state->is_being_dumped ? ", frozen, being dumped"
 					      : ", frozen",

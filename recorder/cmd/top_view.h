@@ -25,7 +25,15 @@ enum top_kind {
 
 enum top_style { TOP_PLAIN, TOP_TITLE, TOP_HEADING, TOP_WARNING };
 
-enum { TOP_LINE_BYTES = 512, TOP_LINES_MAX = 400 };
+enum {
+	TOP_LINE_BYTES = 1024,
+	TOP_LINES_MAX = 400,
+	/* Tables have some columns only in lines of so many. */
+	TOP_COLUMNS_WIDE = 100,
+	/* Of a name in a table. */
+	TOP_CELL_COLUMNS_MAX = 100,
+	TOP_CELL_BYTES = 4 * TOP_CELL_COLUMNS_MAX + 1
+};
 
 struct top_line {
 	char text[TOP_LINE_BYTES];
@@ -73,6 +81,8 @@ void top_view_json(const struct top_state *, size_t rows);
 
 void top_line_add(struct top_lines *, enum top_style, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* In as many lines as it needs, of so many columns. */
+void top_line_wrap(struct top_lines *, enum top_style, unsigned columns, const char *text);
 /* "12.3 ms", in 8 columns; "4.5k". */
 enum { TOP_WORD_BYTES = 16 };
 const char *top_time_text(double ns, char to[TOP_WORD_BYTES]);

@@ -6,12 +6,15 @@
  */
 #include "visible.h"
 
+#include <assert.h>
+#include <locale.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 enum { TEXTS = 8, TEXT_BYTES = 8192, ESCAPE_BYTES_MAX = 8, INVALID = UINT32_MAX };
 
@@ -127,4 +130,66 @@ void visible_vputs(FILE *stream, const char *format, va_list arguments)
 void visible_puts_object(const char *object)
 {
 	print(stdout, object, FORM_OBJECT);
+}
+
+/* --- columns --- */
+
+/* Widths are the same in all locales: those of the user's may know ASCII only. */
+static size_t width_of(uint32_t character)
+{
+	static locale_t widths;
+	locale_t before;
+	int columns;
+
+	if (character < 0x80 || character == INVALID)
+		return 1;
+	if (!widths)
+		widths = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	if (!widths)
+		return 1;
+	before = uselocale(widths);
+	columns = wcwidth((wchar_t)character);
+	(void)uselocale(before);
+	return columns < 0 ? 1 : (size_t)columns;
+}
+
+size_t visible_columns(const char *text)
+{
+	size_t columns = 0, bytes;
+
+	for (; *text; text += bytes)
+		columns += width_of(next(text, &bytes));
+	return columns;
+}
+
+size_t visible_bytes_in(const char *text, size_t columns)
+{
+	size_t at = 0, bytes;
+
+	for (; text[at]; at += bytes) {
+		size_t width = width_of(next(text + at, &bytes));
+
+		if (width > columns)
+			break;
+		columns -= width;
+	}
+	return at;
+}
+
+char *visible_fit(const char *text, size_t columns, char *to, size_t size)
+{
+	size_t at = 0, left = columns, bytes;
+
+	assert(size > columns);
+	for (; text[at]; at += bytes) {
+		size_t width = width_of(next(text + at, &bytes));
+
+		if (width > left || at + bytes + (left - width) >= size)
+			break;
+		left -= width;
+	}
+	memcpy(to, text, at);
+	memset(to + at, ' ', left);
+	to[at + left] = '\0';
+	return to;
 }

@@ -83,10 +83,53 @@ START_TEST(a_message_is_one_line)
 }
 END_TEST
 
+static const struct {
+	const char *text;
+	size_t columns;
+	const char *fit; /* in 5 columns */
+} widths[] = {
+	/* 0 */ { "", 0, "     " },
+	/* 1 */ { "abc", 3, "abc  " },
+	/* 2 */ { "abcdefg", 7, "abcde" },
+	/* 3: two columns each */ { "\xe4\xb8\xad\xe6\x96\x87", 4, "\xe4\xb8\xad\xe6\x96\x87 " },
+	/* 4: the last one does not fit */
+	{ "a\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad", 7, "a\xe4\xb8\xad\xe6\x96\x87" },
+	/* 5 */ { "ab\xe4\xb8\xad\xe6\x96\x87", 6, "ab\xe4\xb8\xad " },
+	/* 6: an accent of no width stays with its letter */
+	{ "abcde\xcc\x81"
+	  "f",
+	  6, "abcde\xcc\x81" },
+	/* 7 */ { "gr\xc3\xbc\xc3\x9f", 4, "gr\xc3\xbc\xc3\x9f " },
+	/* 8: no UTF-8 */ { "a\xff\xe4\xb8", 4, "a\xff\xe4\xb8 " },
+	/* 9 */ { "\xf0\x9f\x90\xa7", 2, "\xf0\x9f\x90\xa7   " },
+};
+
+START_TEST(texts_have_the_columns_of_a_terminal)
+{
+	char cell[64];
+
+	ck_assert_uint_eq(visible_columns(widths[_i].text), widths[_i].columns);
+	ck_assert_str_eq(visible_fit(widths[_i].text, 5, cell, sizeof(cell)), widths[_i].fit);
+	ck_assert_uint_eq(visible_columns(cell), 5);
+}
+END_TEST
+
+START_TEST(a_cell_is_full_also_where_its_memory_is_small)
+{
+	char cell[7];
+
+	ck_assert_str_eq(visible_fit("\xe4\xb8\xad\xe6\x96\x87", 5, cell, sizeof(cell)),
+			 "\xe4\xb8\xad   ");
+	ck_assert_str_eq(visible_fit("e\xcc\x81\xcc\x81\xcc\x81", 5, cell, sizeof(cell)), "e    ");
+}
+END_TEST
+
 SUITE()
 {
 	EACH(names_are_shown, rows);
 	TEST(eight_at_a_time);
 	TEST(long_ones_are_cut_off);
 	TEST(a_message_is_one_line);
+	EACH(texts_have_the_columns_of_a_terminal, widths);
+	TEST(a_cell_is_full_also_where_its_memory_is_small);
 }
