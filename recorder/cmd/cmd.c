@@ -432,6 +432,18 @@ void cmd_name_file(const struct target *target, char *path, size_t size)
 	snprintf(path, size, "wcprof.%s.%d.jsonl", name, (int)target->pid);
 }
 
+void cmd_join_condition(char *setting)
+{
+	static const char key[] = "sample_when=", word[] = " and ";
+
+	if (strncmp(setting, key, strlen(key)) != 0)
+		return;
+	for (char *at = setting; (at = strstr(at, word)); at++) {
+		*at = ',';
+		memmove(at + 1, at + strlen(word), strlen(at + strlen(word)) + 1);
+	}
+}
+
 void cmd_remove_directory(const char *path)
 {
 	DIR *stream = opendir(path);

@@ -88,6 +88,10 @@ int cmd_find(const struct cmd_options *options, struct target_list *found);
 /* Whether it is a condition (condition.h); else what is wrong with it is said. */
 bool cmd_check_condition(const char *option, const char *text);
 
+/* "sample_when=a and b" without spaces, as a line of the control socket has it; other settings stay
+ * as they are. */
+void cmd_join_condition(char *setting);
+
 /* Where a dump of the process goes if nobody says: standard output, or if that is a terminal a file
  * here. */
 void cmd_name_file(const struct target *target, char *path, size_t size);

@@ -12,8 +12,6 @@
 /* As many bytes as a line may have. */
 enum { LINE_BYTES = 512 };
 
-#define CONDITION_KEY "sample_when="
-
 static void print(const struct target *target, const char *object)
 {
 	uint64_t budget;
@@ -21,17 +19,6 @@ static void print(const struct target *target, const char *object)
 
 	printf("%d %s: recording is on%s\n", (int)target->pid, visible(target->name),
 	       has_budget ? ", now and then: it has a budget (wcprof status)" : "");
-}
-
-/* Conditions are joined by commas where there must be no spaces. */
-static void replace_ands(char *text)
-{
-	static const char word[] = " and ";
-
-	for (char *at = text; (at = strstr(at, word)); at++) {
-		*at = ',';
-		memmove(at + 1, at + strlen(word), strlen(at + strlen(word)) + 1);
-	}
 }
 
 int cmd_enable(struct cmd_options *options)
@@ -42,8 +29,7 @@ int cmd_enable(struct cmd_options *options)
 	for (int i = 1; i < options->argument_count; i++) {
 		char *argument = options->arguments[i];
 
-		if (strncmp(argument, CONDITION_KEY, strlen(CONDITION_KEY)) == 0)
-			replace_ands(argument);
+		cmd_join_condition(argument);
 		if (strpbrk(argument, " \t\n"))
 			return cmd_fail("%s: no spaces; in a pattern, ? stands for one", argument);
 		used += (size_t)snprintf(line + used, sizeof(line) - used, " %s", argument);

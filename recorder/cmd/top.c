@@ -163,7 +163,7 @@ static struct top_state state_of(const struct top *top)
 static void show(struct top *top)
 {
 	const struct top_state state = state_of(top);
-	char prompt[2 * TOP_INPUT_BYTES] = "c l r t w f p  [ ] e  /  space d  h s S i T P K  ? q";
+	char prompt[2 * TOP_INPUT_BYTES] = "c l r t w f p  [ ] e  /  space d  h s S W i T P K  ? q";
 
 	top->lines.count = 0;
 	top_view_head(&state, &top->lines);

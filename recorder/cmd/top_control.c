@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "cmd.h"
 #include "visible.h"
 
 /* After a change: long enough for a rate, soon enough for who waits for it. */
@@ -157,6 +158,7 @@ static bool turn_on(struct top_control *control, char *const *settings, char *er
 	size_t used = begin_line(control);
 
 	for (; *settings; settings++) {
+		cmd_join_condition(*settings);
 		if (strpbrk(*settings, " \t\n") || used + strlen(*settings) + 2 > LINE_BYTES) {
 			snprintf(error, size, "%.200s: too long, or has spaces",
 				 visible(*settings));
@@ -276,15 +278,24 @@ void top_control_tick(struct top_control *control, char note[TOP_NOTE_BYTES])
 		(void)client_ask(control->socket, "RESET", &answer);
 }
 
+void top_control_changed(struct top_control *control, const char *note)
+{
+	control->cost_before = control->cost;
+	snprintf(control->change, sizeof(control->change), "%s", note);
+	ask_status(control);
+}
+
 bool top_control_set(struct top_control *control, const char *key, const char *value,
 		     char note[TOP_NOTE_BYTES])
 {
 	struct client_answer answer;
-	char line[LINE_BYTES];
+	char line[LINE_BYTES], setting[LINE_BYTES];
 
 	control->change[0] = '\0';
-	snprintf(line, sizeof(line), "SET %s=%s", key, value);
-	if (strpbrk(value, " \t")) {
+	snprintf(setting, sizeof(setting), "%s=%s", key, value);
+	cmd_join_condition(setting);
+	snprintf(line, sizeof(line), "SET %.500s", setting);
+	if (strpbrk(setting, " \t")) {
 		snprintf(note, TOP_NOTE_BYTES, "%s: no spaces; in a pattern, ? stands for one",
 			 key);
 		return false;
@@ -296,9 +307,7 @@ bool top_control_set(struct top_control *control, const char *key, const char *v
 	remember(control, key);
 	snprintf(note, TOP_NOTE_BYTES, "%s is %.100s now", key,
 		 value[0] ? visible(value) : "empty");
-	control->cost_before = control->cost;
-	memcpy(control->change, note, sizeof(control->change));
-	ask_status(control);
+	top_control_changed(control, note);
 	return true;
 }
 

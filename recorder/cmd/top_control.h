@@ -61,6 +61,8 @@ void top_control_tick(struct top_control *, char note[TOP_NOTE_BYTES]);
 /* `note` gets what came of it, as a sentence. False: it was refused. */
 bool top_control_set(struct top_control *, const char *key, const char *value,
 		     char note[TOP_NOTE_BYTES]);
+/* Something was changed that costs more or less, as the sentence says. */
+void top_control_changed(struct top_control *, const char *note);
 /* The next value of what a key stands for: h, s, S, i. */
 void top_control_step(struct top_control *, int key, char note[TOP_NOTE_BYTES]);
 /* Asks which probes there are. */

@@ -279,6 +279,8 @@ static void put_settings(const struct top_state *state)
 	put_text_setting(state, "holds");
 	putchar(',');
 	put_text_setting(state, "thread");
+	putchar(',');
+	put_text_setting(state, "sample_when");
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		uint64_t value = 0;
 

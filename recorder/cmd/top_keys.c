@@ -14,12 +14,14 @@
 static const char *const help_lines[] = {
 	"c classes   l locks   r slow requests   t threads   w what a fix would buy",
 	"f icicle of call stacks: running; again: the next sort of time, slow requests   F back",
-	"p probe a function: parse_query(len, text:str) if len > 100     K take probes out",
+	"p probe a function: parse_query(len, text:str) if len > 100 --min 1ms --when lock",
+	"K take probes out",
 	"[ ] shorter or longer window (1 to 60 s)    e decaying    / show rows that have a word",
 	"space freeze and go on    d dump the window to a file    ? this text    q end",
 	"",
 	"What is recorded:  h holds of locks: contended, all, none    s S fewer, more samples",
 	"                   i io from 0, 100 us, 1 ms on    T only threads    P only a port",
+	"                   W stacks of samples only when, as request>p95 or lock",
 };
 
 void top_help(struct top_lines *lines)
@@ -95,7 +97,7 @@ static void ask_user(struct top *top, int key, const char *question)
 /* Nobody is there to obey. */
 static bool is_in_vain(struct top *top, int key)
 {
-	bool is_for_process = strchr("dhsSiTPpK ", key) && !(key == 'd' && top->is_frozen);
+	bool is_for_process = strchr("dhsSWiTPpK ", key) && !(key == 'd' && top->is_frozen);
 
 	if (top->has_ended && is_for_process)
 		snprintf(top->note, sizeof(top->note), "it has ended: that key does nothing now");
@@ -122,6 +124,9 @@ static void answered(struct top *top)
 		break;
 	case 'T':
 		narrow(top, "thread", top->input);
+		break;
+	case 'W':
+		(void)top_control_set(&top->control, "sample_when", top->input, top->note);
 		break;
 	case 'p':
 		top_probe(top, top->input, false);
@@ -180,6 +185,9 @@ static void ask_what(struct top *top, int key)
 	case 'T':
 		ask_user(top, key, "only threads named (a pattern; empty: all)");
 		break;
+	case 'W':
+		ask_user(top, key, "stacks of samples only when (empty: always)");
+		break;
 	case 'P':
 		ask_user(top, key, "only requests on port (empty: all)");
 		break;
@@ -215,6 +223,7 @@ static void command(struct top *top, int key)
 	case '/':
 	case 'T':
 	case 'P':
+	case 'W':
 	case 'K':
 		ask_what(top, key);
 		break;

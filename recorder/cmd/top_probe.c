@@ -17,15 +17,50 @@
 
 enum { PRIORITY = 10 }; /* the user waits for it */
 
-static _Noreturn void run(const struct top *top, const char *text, bool is_removal, int output)
+/* Options behind the function, as " --min 1ms --when lock", come before it. */
+struct words {
+	char text[TOP_INPUT_BYTES];
+	const char *min, *when; /* "" = none */
+};
+
+static bool split(struct words *words, const char *text)
 {
+	*words = (struct words){ .min = "", .when = "" };
+	if (text[0] == '-')
+		return false;
+	snprintf(words->text, sizeof(words->text), "%s", text);
+	for (char *at = words->text, *next; (next = strstr(at, " --")); at = next + 1) {
+		*next = '\0';
+		if (strncmp(next + 1, "--min ", 6) == 0)
+			words->min = next + 7;
+		else if (strncmp(next + 1, "--when ", 7) == 0)
+			words->when = next + 8;
+		else
+			return false;
+	}
+	return true;
+}
+
+static _Noreturn void run(const struct top *top, const struct words *words, bool is_removal,
+			  int output)
+{
+	enum { MOST = 9 }; /* the command, two options with values, two arguments, the end */
 	char pid[16];
-	const char *arguments[] = { "wcprof", "probe", is_removal ? "--remove" : pid,
-				    text,     NULL,    NULL };
+	const char *arguments[MOST] = { "wcprof", "probe" };
+	int count = 2;
 
 	snprintf(pid, sizeof(pid), "%d", (int)top->target.pid);
-	if (is_removal)
-		arguments[4] = pid;
+	if (words->min[0]) {
+		arguments[count++] = "--min";
+		arguments[count++] = words->min;
+	}
+	if (words->when[0]) {
+		arguments[count++] = "--when";
+		arguments[count++] = words->when;
+	}
+	arguments[count++] = is_removal ? "--remove" : pid;
+	arguments[count++] = words->text;
+	arguments[count] = is_removal ? pid : NULL;
 	(void)setpriority(PRIO_PROCESS, 0, PRIORITY);
 	if (dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0)
 		execv("/proc/self/exe", (char *const *)(const void *)arguments);
@@ -75,19 +110,27 @@ static void note_own(struct top *top)
 
 void top_probe(struct top *top, const char *text, bool is_removal)
 {
+	struct words words;
 	int pipe_fds[2];
 
 	if (top->prober > 0) {
 		snprintf(top->note, sizeof(top->note), "the probe before is still being put in");
 		return;
 	}
-	if (!text[0] || text[0] == '-' || pipe2(pipe_fds, O_CLOEXEC) != 0)
+	if (!text[0])
+		return;
+	if (!split(&words, text)) {
+		snprintf(top->note, sizeof(top->note),
+			 "a function, and behind it --min TIME or --when CONDITION");
+		return;
+	}
+	if (pipe2(pipe_fds, O_CLOEXEC) != 0)
 		return;
 	top_control_ask_probes(&top->control);
 	top->is_removing = is_removal;
 	top->prober = fork();
 	if (top->prober == 0)
-		run(top, text, is_removal, pipe_fds[1]);
+		run(top, &words, is_removal, pipe_fds[1]);
 	close(pipe_fds[1]);
 	top->prober_fd = pipe_fds[0];
 	if (top->prober < 0) {
@@ -103,10 +146,11 @@ void top_probe(struct top *top, const char *text, bool is_removal)
 void top_probe_tick(struct top *top)
 {
 	char said[4096];
+	int status;
 	size_t used = 0;
 	ssize_t got;
 
-	if (top->prober <= 0 || waitpid(top->prober, NULL, WNOHANG) != top->prober)
+	if (top->prober <= 0 || waitpid(top->prober, &status, WNOHANG) != top->prober)
 		return;
 	while ((got = read(top->prober_fd, said + used, sizeof(said) - 1 - used)) > 0)
 		used += (size_t)got;
@@ -125,6 +169,8 @@ void top_probe_tick(struct top *top)
 		line = rest + strlen(top->target.name) + 2;
 	snprintf(top->note, sizeof(top->note), "%.500s", visible(line));
 	note_own(top);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == CMD_DONE)
+		top_control_changed(&top->control, top->note);
 }
 
 void top_probe_end(struct top *top)

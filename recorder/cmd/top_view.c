@@ -129,13 +129,15 @@ static void memory_words(const struct top_state *state, char to[32])
 
 static void settings_line(const struct top_state *state, struct top_lines *lines)
 {
-	char holds[16] = "?", thread[64] = "", recording[16] = "?", port[40] = "", kept[48] = "";
+	char when[128] = "", holds[16] = "?", thread[64] = "", recording[16] = "?", port[40] = "",
+	     kept[48] = "";
 	char line[TOP_LINE_BYTES];
 	uint64_t hz = 0, min_io = 0, port_number = 0, keep_s = 0;
 
 	(void)client_string(state->status, "recording", recording, sizeof(recording));
 	(void)client_string(state->status, "holds", holds, sizeof(holds));
 	(void)client_string(state->status, "thread", thread, sizeof(thread));
+	(void)client_string(state->status, "sample_when", when, sizeof(when));
 	(void)client_number(state->status, "sample_hz", &hz);
 	(void)client_number(state->status, "min_io_ns", &min_io);
 	(void)client_number(state->status, "port", &port_number);
@@ -145,9 +147,11 @@ static void settings_line(const struct top_state *state, struct top_lines *lines
 	if (keep_s)
 		snprintf(kept, sizeof(kept), ", last %" PRIu64 " s", keep_s);
 	snprintf(line, sizeof(line),
-		 "recording %s: holds %s, %" PRIu64 " samples/s, io from %" PRIu64 " us%s%s%s%s",
-		 recording, holds, hz, min_io / 1000, thread[0] ? ", threads " : "",
-		 thread[0] ? visible(thread) : "", port, kept);
+		 "recording %s: holds %s, %" PRIu64 " samples/s%s%s, io from %" PRIu64
+		 " us%s%s%s%s",
+		 recording, holds, hz, when[0] ? " when " : "", when[0] ? visible(when) : "",
+		 min_io / 1000, thread[0] ? ", threads " : "", thread[0] ? visible(thread) : "",
+		 port, kept);
 	top_line_wrap(lines, TOP_PLAIN, state->columns, line);
 }
 
