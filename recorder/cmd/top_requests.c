@@ -170,7 +170,7 @@ static void take_descriptor(struct top_requests *requests, const struct record *
 {
 	uint32_t *before;
 
-	if (record->fd < 0 || record->fd >= DESCRIPTORS_MAX)
+	if (record->fd < 0 || record->fd >= DESCRIPTORS_MAX || !record->ident)
 		return;
 	before = &requests->descriptors[record->fd];
 	if (*before && *before != record->ident)
