@@ -28,7 +28,7 @@ struct token_event {
 
 /* Where takes take all that is there: as many as they wait for, or what came in time. */
 struct lot {
-	uint32_t least;      /* 1 = no timeout is known */
+	uint32_t least;      /* 1 = they wait for any */
 	uint64_t timeout_ns; /* 0 = none */
 };
 
@@ -161,11 +161,17 @@ static uint64_t find_timeout(const struct study *study)
 	return median;
 }
 
-/* Notes how many each take got. Returns how many takes wait for: more than ever were there as a
- * wait began. If that is more than one, it is as few as a take ever got that did not time out. */
-static uint32_t count_items(const struct study *study, const struct token_event *events,
-			    size_t count, uint64_t gate_ns)
+struct counted {
+	uint32_t least; /* that takes may wait for */
+	uint32_t left_over;
+};
+
+/* Notes how many each take got. Takes may wait for more than ever were there as a wait began. If
+ * that is more than one, it is as few as a take ever got that did not time out. */
+static struct counted count_items(const struct study *study, const struct token_event *events,
+				  size_t count)
 {
+	uint64_t gate_ns = study->monitors->conditions[study->condition].gate_ns;
 	uint32_t tokens = 0, most = 0, fewest = UINT32_MAX;
 
 	for (size_t i = 0; i < count; i++) {
@@ -182,7 +188,8 @@ static uint32_t count_items(const struct study *study, const struct token_event 
 		}
 		tokens = takes ? 0 : tokens + (uint32_t)events[i].change;
 	}
-	return most > 0 && fewest > most && fewest < UINT32_MAX ? fewest : most + 1;
+	bool is_known = most > 0 && fewest > most && fewest < UINT32_MAX;
+	return (struct counted){ is_known ? fewest : most + 1, tokens };
 }
 
 /* The thread comes back at once: it had nothing to do. */
@@ -205,16 +212,14 @@ static bool may_take(const struct study *study, const struct lot *lot, uint32_t 
 	       (section->items || comes_back(study, lot, index));
 }
 
-/* Each take takes all that is there; notes how many that is. */
-static struct token_fit try_batches(const struct study *study, struct lot *lot)
+/* The share of looks at the tokens that the lot does not explain. */
+static double violations_of(const struct study *study, const struct token_event *events,
+			    size_t count, const struct lot *lot)
 {
-	size_t count, looks = 0, violations = 0;
-	struct token_event *events = collect_events(study, PUT_BATCH, &count);
 	uint64_t gate_ns = study->monitors->conditions[study->condition].gate_ns;
-	uint32_t tokens = 0, least = count_items(study, events, count, gate_ns);
+	size_t looks = 0, violations = 0;
+	uint32_t tokens = 0;
 
-	lot->timeout_ns = find_timeout(study);
-	lot->least = least;
 	for (size_t i = 0; i < count; i++) {
 		bool takes = events[i].change < 0;
 
@@ -225,10 +230,26 @@ static struct token_fit try_batches(const struct study *study, struct lot *lot)
 		}
 		tokens = takes ? 0 : tokens + (uint32_t)events[i].change;
 	}
+	return looks ? (double)violations / (double)looks : 0.0;
+}
+
+/* Each take takes all that is there; notes how many that is. Takes wait for several only if they
+ * are not explained otherwise. */
+static struct token_fit try_batches(const struct study *study, struct lot *lot)
+{
+	size_t count;
+	struct token_event *events = collect_events(study, PUT_BATCH, &count);
+	struct counted counted = count_items(study, events, count);
+	struct token_fit fit = { .model = PUT_BATCH, .left_over = counted.left_over };
+
+	*lot = (struct lot){ 1, find_timeout(study) };
+	fit.violations = violations_of(study, events, count, lot);
+	if (fit.violations > assume.token_misfits) {
+		lot->least = counted.least;
+		fit.violations = violations_of(study, events, count, lot);
+	}
 	free(events);
-	return (struct token_fit){ .model = PUT_BATCH,
-				   .violations = looks ? (double)violations / (double)looks : 0.0,
-				   .left_over = tokens };
+	return fit;
 }
 
 /*

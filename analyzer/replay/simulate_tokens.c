@@ -46,14 +46,21 @@ static bool is_due(struct simulation *sim, const struct step *step, uint32_t act
 	return false;
 }
 
-/* It lets the lock go meanwhile. */
+/* Somebody else may yet do something. */
+static bool goes_on(const struct simulation *sim)
+{
+	return agenda_next_ns(&sim->agenda) != UINT64_MAX ||
+	       simulate_cpus_next_ns(sim) != UINT64_MAX;
+}
+
+/* It lets the lock go meanwhile. If nothing is there, and all wait, the timeout changes nothing. */
 static void wait_for_tokens(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	struct player *player = &sim->players[actor];
 
 	simulate_sleep(sim, &sim->tokens[step->arg].sleepers, actor);
 	player->needs_lock = true;
-	if (player->due_ns > player->now_ns) {
+	if (player->due_ns > player->now_ns && (sim->tokens[step->arg].count || goes_on(sim))) {
 		player->is_timed = true;
 		agenda_add(&sim->agenda, actor, player->due_ns);
 	}

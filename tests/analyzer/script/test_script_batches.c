@@ -7,6 +7,7 @@
 
 #include "lots.h"
 #include "replay/simulate.h"
+#include "replay/simulate.h"
 #include "sketch.h"
 #include "suite.h"
 
@@ -95,15 +96,22 @@ static double really_ms(double make_ms)
 	return ms;
 }
 
-static double replayed_ms(const struct script *script, const struct sketch *sketch,
-			  const char *class, double factor)
+static struct replay_answer replayed(const struct script *script, const struct sketch *sketch,
+				     const char *class, double factor)
 {
 	struct machine machine;
 	machine_begin(&machine, script, 0);
 	const struct replayer replayer = simulate_replayer(script, &machine);
 	const struct scaling scaling = { sketch_class(sketch, class), factor };
 	const struct trial trial = { .scalings = &scaling, .count = 1 };
-	const struct replay_answer answer = replayer_try(&replayer, &trial);
+
+	return replayer_try(&replayer, &trial);
+}
+
+static double replayed_ms(const struct script *script, const struct sketch *sketch,
+			  const char *class, double factor)
+{
+	const struct replay_answer answer = replayed(script, sketch, class, factor);
 
 	ck_assert_uint_eq(answer.forced_steps, 0);
 	return answer.makespan_ns / 1e6;
@@ -218,8 +226,27 @@ START_TEST(as_many_takes_as_there_are_lots)
 }
 END_TEST
 
+/* The items never come that it waits for, and nobody tells it to end. */
+START_TEST(a_taker_with_a_timeout_does_not_go_round_for_ever)
+{
+	struct sketch sketch;
+	struct script script;
+
+	lots_sketch(&sketch, 2, 10, 8);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_gt(script.monitors.conditions[0].timeout_ns, 0);
+	script.jobs[0].all_items += 5;
+	for (size_t i = 0; i < sketch.rec.link_count; i++)
+		script.monitors.signals[i].is_gate = false;
+	ck_assert(!replayed(&script, &sketch, "make", 1).ran_away);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_taker_with_a_timeout_does_not_go_round_for_ever);
 	LOOP(as_many_takes_as_there_are_lots, 0, 3);
 	TEST(a_taker_without_a_way_out_comes_to_an_end);
 	TEST(larger_batches_take_longer);
