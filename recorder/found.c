@@ -33,10 +33,11 @@ uint64_t found_end(const struct inside *inside, const struct slot *slot, uint64_
 	uint64_t start = inside->record.start, at = clock_now_ticks();
 	uint64_t cut = opening_cut(recorder_arena, inside->opening, start);
 
-	if (cut != 0) {
+	if (cut != 0)
+		at = cut;
+	if (cut != 0 && slot) {
 		bool is_marked = load_acquire(&slot->last_ticks) >= start;
 
-		at = cut;
 		cpu_ns = is_marked ? load_relaxed(&slot->last_cpu_ns) : inside->cpu_ns;
 	}
 	return earlier(at, cpu_ns > inside->cpu_ns ? cpu_ns - inside->cpu_ns : 0, start);

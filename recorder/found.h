@@ -15,7 +15,8 @@
 struct watch;
 
 /* When the call ended: before the CPU time that its thread has used since, or when its opening did.
- * `cpu_ns`: of now. In ticks, not before the record's start. */
+ * `cpu_ns`: of now, or as that opening ended if the thread has no slot. In ticks, not before the
+ * record's start. */
 uint64_t found_end(const struct inside *, const struct slot *, uint64_t cpu_ns) HIDDEN;
 /* Puts in what the slot says: ids and parent. */
 void found_complete(struct inside *, const struct slot *) HIDDEN;

@@ -109,9 +109,19 @@ void recorder_note_descriptor(int fd)
 	self->period = 0;
 }
 
+static bool has_name(const char *name)
+{
+	char glob[SCOPE_GLOB_BYTES];
+
+	if (!scope_goes_by_name())
+		return true;
+	scope_get_threads(glob);
+	return glob_matches(glob, name);
+}
+
 bool scope_has(const struct self *self)
 {
-	char glob[SCOPE_GLOB_BYTES], name[16] = "";
+	char name[16] = "";
 
 	if (self->flows > 0 || op_is_in_flow(self))
 		return true;
@@ -120,8 +130,12 @@ bool scope_has(const struct self *self)
 	if (scope_port() != 0 && self->serves_port != scope_port())
 		return false;
 	if (!scope_goes_by_name())
-		return true;
-	scope_get_threads(glob);
+		return true; /* without a system call */
 	(void)SYS3(prctl, PR_GET_NAME, name, 0);
-	return glob_matches(glob, name);
+	return has_name(name);
+}
+
+bool scope_has_named(const char *name)
+{
+	return scope_port() == 0 && has_name(name);
 }

@@ -28,5 +28,7 @@ uint32_t scope_port(void) HIDDEN;
 
 /* Whether this thread is recorded. One system call if that goes by name. */
 bool scope_has(const struct self *) HIDDEN;
+/* Whether a thread of that name is, as far as is known, while the switch is on. */
+bool scope_has_named(const char *name) HIDDEN;
 
 #endif

@@ -12,6 +12,7 @@
 #include "found.h"
 #include "mark.h"
 #include "opening.h"
+#include "scope.h"
 #include "strings.h"
 #include "syscalls.h"
 #include "tasks.h"
@@ -23,9 +24,9 @@
 /* Of the thread: its op is the first of its numbers. */
 enum { NUMBER_OP = 1, NUMBER_CALL, NUMBER_HOLDS };
 
-static void write_thread(struct self *self, const struct inside *inside, uint64_t op, uint64_t end)
+static void write_thread(struct self *self, const struct inside *inside, uint64_t op, uint64_t end,
+			 const char name[TASK_NAME_BYTES])
 {
-	char name[TASK_NAME_BYTES] = "";
 	struct record record = {
 		.start = inside->record.start,
 		.end = end,
@@ -38,8 +39,7 @@ static void write_thread(struct self *self, const struct inside *inside, uint64_
 		.what = KIND_THREAD,
 	};
 
-	(void)task_name((uint32_t)sys_getpid(), inside->tid, name);
-	record.ident = strings_intern(recorder_arena, name, strnlen(name, sizeof(name)));
+	record.ident = strings_intern(recorder_arena, name, strnlen(name, TASK_NAME_BYTES));
 	if (!chunk_is_there(self))
 		return;
 	chunk_count_thread(self->chunk);
@@ -87,18 +87,19 @@ static void write_call(struct self *self, struct inside *inside, uint64_t op, ui
 
 void unseen_write(struct self *self, struct inside *inside)
 {
-	uint32_t thread = add_relaxed(&recorder_arena->thread_count, 1) + 1;
-	uint64_t op = (uint64_t)thread << 32 | NUMBER_OP;
 	uint64_t end = opening_cut(recorder_arena, inside->opening, inside->record.start);
-	uint64_t cpu_ns;
+	uint64_t cpu_ns, op;
+	char name[TASK_NAME_BYTES] = "";
 
 	/* One that has died by now is not known to have been there until then. */
-	if (end == 0 || !clock_cpu_ns_of(inside->tid, &cpu_ns))
+	if (end == 0 || !clock_cpu_ns_of(inside->tid, &cpu_ns) ||
+	    !task_name((uint32_t)sys_getpid(), inside->tid, name) || !scope_has_named(name))
 		return;
+	op = ((uint64_t)add_relaxed(&recorder_arena->thread_count, 1) + 1) << 32 | NUMBER_OP;
 	mark_of(self, op, 0, inside->record.start, inside->cpu_ns);
 	for (uint32_t i = 0; i < inside->held_count; i++)
 		write_hold(self, inside, i, op, end);
-	write_call(self, inside, op, end);
+	write_call(self, inside, op, found_end(inside, NULL, cpu_ns));
 	mark_of(self, op, 0, end, cpu_ns);
-	write_thread(self, inside, op, end);
+	write_thread(self, inside, op, end, name);
 }
