@@ -22,9 +22,15 @@ static bool is_told(const struct analysis *analysis, uint32_t class)
 {
 	if (class == NO_INDEX)
 		return false;
-	for (size_t i = 0; i < analysis->asked.count; i++)
-		if (strstr(analysis->asked.answers[i].text, facts_class_name(analysis, class)))
+	for (size_t i = 0; i < analysis->asked.count; i++) {
+		const struct asked_answer *answer = &analysis->asked.answers[i];
+
+		/* several classes at once are known by the text alone */
+		if (answer->class == class ||
+		    (answer->class == NO_INDEX &&
+		     strstr(answer->text, facts_class_name(analysis, class))))
 			return true;
+	}
 	return whatif_find(&analysis->whatif, class) != NULL;
 }
 

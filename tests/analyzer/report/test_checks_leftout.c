@@ -19,6 +19,7 @@ static const struct {
 	/* 3 */ { true, 1e-5, 40, 0, NULL }, /* too short for an answer */
 	/* 4 */ { true, 1e-5, 40, 75, "parse*0.5" },
 	/* 5 */ { true, 1e-5, 40, 0, "main*0.5" },
+	/* 6: another one, whose name begins with that */ { true, 1e-5, 40, 0, "parse_all*0.5" },
 };
 
 START_TEST(answers_about_chosen_calls_are_told)
@@ -47,6 +48,7 @@ START_TEST(answers_about_chosen_calls_are_told)
 		sketch.rec.extras[op].probed = true;
 		sketch.rec.extras[op].chosen = rows[_i].is_chosen;
 	}
+	sketch_sleep(&sketch, 0, "parse_all", 99, 100);
 	probe.name = sketch_string(&sketch, "parse");
 	probe.unmet = probe.calls > 10 ? probe.calls - 10 : 0;
 	sketch_end(&sketch);
