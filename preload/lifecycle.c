@@ -57,6 +57,7 @@ static void thread_leaves(void *unused)
 		pthread_setspecific(thread_key, &hooks_thread);
 		return;
 	}
+	watch_thread_ends((const void *)pthread_self());
 	thread_end();
 }
 

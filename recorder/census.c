@@ -47,6 +47,7 @@ static struct {
 	uint32_t places; /* a power of 2 */
 	struct inside *all;
 	bool is_filled;
+	uint64_t looked_ticks; /* by then all threads had been looked at */
 	uint64_t opened_ticks;
 } census;
 
@@ -360,6 +361,7 @@ void census_look(void)
 	find_slots(recorder_arena);
 	/* Pairs with self_come_back(). */
 	store_release(&self_comes_back, come_out);
+	census.looked_ticks = clock_now_ticks();
 	census.is_filled = true;
 }
 
@@ -413,6 +415,9 @@ void census_begin(void)
 		return;
 	census.is_filled = false;
 	census.opened_ticks = opening_begun(recorder_arena);
+	/* A flow has opened the gate meanwhile: who was looked at after that had been recorded. */
+	if (census.opened_ticks < census.looked_ticks)
+		return;
 	for (uint32_t i = 0; i < census.places; i++)
 		if (census.all[i].tid != 0)
 			begin_entry(&census.all[i], opening);

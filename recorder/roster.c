@@ -79,6 +79,17 @@ uint32_t roster_living(const struct arena *arena)
 	return living;
 }
 
+bool roster_has(const struct arena *arena, uint64_t op)
+{
+	for (uint32_t i = 0; i < roster_made(arena); i++) {
+		const struct slot *slot = roster_slot(arena, i);
+
+		if (load_acquire(&slot->thread) != 0 && load_relaxed(&slot->op) == op)
+			return true;
+	}
+	return false;
+}
+
 /* The dead thread's own state, as far as its slot tells it: the drainer writes in its name. */
 static void bury(struct arena *arena, struct slot *slot)
 {

@@ -37,6 +37,8 @@ static inline uint32_t roster_made(const struct arena *arena)
 /* Of all threads together, and of nobody. */
 uint64_t roster_counter(const struct arena *, enum counter) HIDDEN;
 uint32_t roster_living(const struct arena *) HIDDEN;
+/* Whether a thread with that op lives. */
+bool roster_has(const struct arena *, uint64_t op) HIDDEN;
 
 /* In the arena's own process: notes how its threads are called by now. */
 void roster_note_names(struct arena *) HIDDEN;

@@ -250,15 +250,16 @@ void switch_disable(void)
 {
 	struct held_mask held = switch_lock();
 
-	store_relaxed(&gate_facts.is_on, 0);
-	scope_set_switch(false);
-	if (state.flows > 0) {
-		self_begin_period();
-	} else {
+	/* The gate first: a thread that begins meanwhile is in scope as long as the others are. */
+	if (state.flows == 0) {
 		if (load_relaxed(&recorder_gate.mode) == GATE_ON)
 			count_until_now();
 		close_gate();
 	}
+	store_relaxed(&gate_facts.is_on, 0);
+	scope_set_switch(false);
+	if (state.flows > 0)
+		self_begin_period();
 	switch_unlock(held);
 }
 

@@ -58,7 +58,8 @@ struct watch {
 	uint64_t last_ticks;    /* when */
 	uint64_t hot_ticks;     /* since when it is watched; written once */
 	uint32_t holder_stack;
-	uint32_t holder_opening; /* in which its hold began (opening.h) */
+	uint32_t holder_opening; /* in which its hold began (opening.h); thread: its number was its
+				    * own in that one */
 	uint32_t hold_count;     /* number of holds so far */
 	uint32_t ident;          /* string id of its name, such as "mutex server+0x40c0" */
 	uint32_t waiters;        /* threads inside a wait on it now */
@@ -74,13 +75,10 @@ struct watch {
 /* The hot path: an address that nobody ever waited on gives NULL after one or two loads. */
 struct watch *watch_find(const void *address) HIDDEN;
 
-/* The op of a thread that the program has started; 0: none is known. */
-static inline uint64_t watch_thread_op(const void *thread)
-{
-	const struct watch *watch = watch_find(thread);
-
-	return watch && watch->type == WATCH_THREAD ? watch->holder_op : 0;
-}
+/* The op of a thread that the program has started; 0: none is known. libc may have given the number
+ * to another thread while recording was off. Then only a thread that lives yet is surely meant, or
+ * one that has ended since. */
+uint64_t watch_thread_op(const void *thread) HIDDEN;
 /* Makes the entry if needed; NULL = table full (counted). Its name is "TYPE module+offset" or "TYPE
  * 0xADDRESS"; threads and children have none, and only one thread may ask for theirs. */
 struct watch *watch_get(struct self *, const void *address, enum watch_type) HIDDEN;
@@ -90,6 +88,8 @@ void watch_publish_thread(struct self *, const void *thread) HIDDEN;
  * it begins. */
 void watch_tell_of_thread(struct self *, const void *thread, uint64_t op) HIDDEN;
 void watch_thread_is_told(void) HIDDEN;
+/* The calling thread, of that number, ends: a join in this opening still finds its op. */
+void watch_thread_ends(const void *thread) HIDDEN;
 /* The thread with that op was joined: libc gives its number to another one. */
 void watch_forget_thread(const void *thread, uint64_t op) HIDDEN;
 /* The object was destroyed or initialised anew: what comes is another object. */

@@ -48,6 +48,21 @@ START_TEST(who_came_out_before_was_not_inside)
 }
 END_TEST
 
+/* A flow opens the gate while threads are looked at. */
+START_TEST(who_is_recorded_already_was_not_inside)
+{
+	if (!start(be_in_read, SYS_read))
+		return;
+	switch_prepare();
+	census_look();
+	ck_assert_int_eq(switch_enable(), 0);
+	recorder_arena->opened_ticks[opening_now(recorder_arena) % OPENINGS_KEPT] = 1;
+	census_begin();
+	let_out();
+	ck_assert_ptr_null(event_of(finish(), "k", "io"));
+}
+END_TEST
+
 START_TEST(a_call_is_of_one_opening)
 {
 	if (!start(be_in_read, SYS_read))
@@ -140,6 +155,7 @@ SUITE()
 	FIXTURE(setup, recording_end);
 	TEST(a_call_is_known_from_the_first_moment_on);
 	TEST(who_came_out_before_was_not_inside);
+	TEST(who_is_recorded_already_was_not_inside);
 	TEST(a_call_is_of_one_opening);
 	TEST(a_call_that_goes_on_is_open_and_then_cut_off);
 	TEST(who_has_run_since_is_not_inside);

@@ -256,6 +256,47 @@ START_TEST(a_joined_threads_number_is_nobodys)
 }
 END_TEST
 
+/* One that was made while recording was off may have the number by now. */
+START_TEST(a_number_of_an_opening_before_is_of_who_lives)
+{
+	uint64_t live = self->slot->op, dead = UINT64_C(1) << 40 | 1;
+
+	watch_tell_of_thread(self, &live, live);
+	watch_tell_of_thread(self, &dead, dead);
+	ck_assert_uint_eq(watch_thread_op(&dead), dead);
+	switch_disable();
+	ck_assert_int_eq(switch_enable(), 0);
+	ck_assert_uint_eq(watch_thread_op(&dead), 0);
+	ck_assert_uint_eq(watch_thread_op(&live), live);
+}
+END_TEST
+
+static void *begin_twice(void *number)
+{
+	struct self *other = self_enter();
+
+	watch_publish_thread(other, number);
+	*(uint64_t *)number = other->slot->op;
+	self_leave(other);
+	switch_disable();
+	ck_assert_int_eq(switch_enable(), 0);
+	watch_thread_ends(number);
+	thread_end();
+	return NULL;
+}
+
+START_TEST(who_has_ended_in_this_opening_is_found)
+{
+	pthread_t thread;
+	uint64_t op = 0;
+
+	pthread_create(&thread, NULL, begin_twice, &op);
+	pthread_join(thread, NULL);
+	ck_assert_uint_ne(op, 0);
+	ck_assert_uint_eq(watch_thread_op(&op), op);
+}
+END_TEST
+
 static void *be_told_of(void *number)
 {
 	watch_thread_is_told();
@@ -288,6 +329,8 @@ END_TEST
 SUITE()
 {
 	FIXTURE(setup, teardown);
+	TEST(a_number_of_an_opening_before_is_of_who_lives);
+	TEST(who_has_ended_in_this_opening_is_found);
 	TEST(a_thread_that_is_told_of_does_not_say_its_number);
 	TEST(what_nobody_watches_is_not_found);
 	TEST(names_say_where_the_object_is);

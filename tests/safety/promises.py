@@ -183,8 +183,10 @@ class Checker:
                     self.say(f"{key} is beyond the {table}", event)
             if event.get("p") and not self.known(event["p"]):
                 self.say("its parent is unknown", event)
-            # A thread that never did anything while recording was on has no op.
-            if event.get("t") and not self.known(event["t"]) and event.get("lk") not in ("spawn",):
+            # A thread that never did anything while recording was on has no op. One that is joined has, unless
+            # it was made and its join began before that.
+            if event.get("t") and not self.known(event["t"]) and event.get("lk") != "spawn" and \
+                    not (event.get("rs") == "join" and event["s"] in header["windows"][::2]):
                 self.say("what it names is unknown", event)
             if event.get("th") and event["th"] not in self.threads:
                 self.say("its thread is unknown", event)
