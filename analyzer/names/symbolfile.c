@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "openfiles.h"
+
 /* Finds the names that the dumps have for a file, or for a process's code outside all files. */
 static uint32_t find_naming(const struct recording *recording, const struct symbol_file *file)
 {
@@ -74,11 +76,11 @@ static void open_object(struct symbol_file *file, const struct recording *record
 
 	if (root && path[0] == '/' &&
 	    (size_t)snprintf(below, sizeof(below), "%s%s", root, path) < sizeof(below)) {
-		objectfile_open(&file->object, below, build_id);
-		if (file->object.state == OBJECTFILE_OPEN)
+		file->object = openfiles_get(below, build_id);
+		if (file->object->state == OBJECTFILE_OPEN)
 			return;
 	}
-	objectfile_open(&file->object, path, build_id);
+	file->object = openfiles_get(path, build_id);
 }
 
 void symbol_file_open(struct symbol_file *file, const struct recording *recording, const char *root,
@@ -102,7 +104,7 @@ static enum symbol_file_state state_of(const struct symbol_file *file)
 		return SYMBOL_FILE_UNUSED;
 	if (file->process != NO_INDEX)
 		return file->map.count ? SYMBOL_FILE_OPEN : SYMBOL_FILE_MISSING;
-	switch (file->object.state) {
+	switch (file->object->state) {
 	case OBJECTFILE_OPEN:
 		return SYMBOL_FILE_OPEN;
 	case OBJECTFILE_OTHER_BUILD:
@@ -121,7 +123,7 @@ struct symbol_file_info symbol_file_info(const struct symbol_file *file,
 	return (struct symbol_file_info){
 		.path = recording->strings[file->path],
 		.build_id = recording->strings[file->build_id],
-		.found_build_id = file->object.found_build_id,
+		.found_build_id = file->object ? file->object->found_build_id : "",
 		.client = is_jit_code
 				  ? recording->strings[recording->processes[file->process].client]
 				  : "",
@@ -131,6 +133,5 @@ struct symbol_file_info symbol_file_info(const struct symbol_file *file,
 
 void symbol_file_close(struct symbol_file *file)
 {
-	objectfile_close(&file->object);
 	perfmap_free(&file->map);
 }

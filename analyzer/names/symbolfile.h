@@ -22,7 +22,7 @@ struct symbol_file {
 	uint32_t module;  /* the first one that is this file */
 	uint32_t naming;  /* index of the names that the dump has for it, NO_INDEX = none */
 	bool is_opened;
-	struct objectfile object;
+	struct objectfile *object; /* NULL: not opened, or code outside all files */
 	struct perfmap map;
 };
 

@@ -370,7 +370,7 @@ static void look_up(struct symbols *symbols, uint32_t index, uint64_t address,
 	if (file->process != NO_INDEX)
 		name_jit_place(symbols, &file->map, address, place);
 	else
-		name_place(symbols, &file->object, address, place);
+		name_place(symbols, file->object, address, place);
 }
 
 const struct symbol_place *symbols_place(struct symbols *symbols, struct rec_frame frame,
@@ -400,7 +400,7 @@ const uint8_t *symbols_code(struct symbols *symbols, struct rec_frame frame, boo
 	if (file == NO_INDEX || symbols->files[file].process != NO_INDEX ||
 	    symbols->files[file].naming != NO_INDEX)
 		return NULL;
-	return objectfile_code(&open_file(symbols, file)->object, frame.offset - is_return_address,
+	return objectfile_code(open_file(symbols, file)->object, frame.offset - is_return_address,
 			       before, after);
 }
 
@@ -454,7 +454,9 @@ bool symbols_object(struct symbols *symbols, uint32_t process, uint64_t address,
 		given_object(symbols, symbols->files[file].naming, object);
 		return true;
 	}
-	object->name = objectfile_object(&open_file(symbols, file)->object, object->offset,
+	if (symbols->files[file].process != NO_INDEX)
+		return true;
+	object->name = objectfile_object(open_file(symbols, file)->object, object->offset,
 					 &object->object_offset);
 	if (object->name)
 		object->name = demangle_symbol(&symbols->demangler, object->name);
