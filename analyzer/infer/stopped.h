@@ -9,7 +9,12 @@
 
 #include "recording/recording.h"
 
-/* By wait: whoever ended it joins its thread afterwards. To be freed. */
+/* By wait: whoever ended it joins its thread afterwards. Or it timed out, and whoever joins its
+ * thread has told that later, while it did not wait. To be freed. */
 bool *stopped_find(const struct recording *);
+
+/* By thread: the wake by which it was told while it did not wait, NO_INDEX = none. It had waited
+ * for that with timeouts. To be freed. */
+uint32_t *stopped_told(const struct recording *);
 
 #endif

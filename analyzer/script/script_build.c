@@ -128,6 +128,7 @@ static void found_build(struct found *found, struct script *script, const struct
 {
 	*found = (struct found){ 0 };
 	found->is_awaited = awaited_links(&script->monitors, rec);
+	script_told_find(found, rec);
 	found->barrier_latency_ns = script_barriers_find(script, rec, &found->barriers);
 	meetings_build(&found->meetings, rec, timeline, &script->monitors);
 	turns_build(&found->turns, rec, timeline, releases, &script->monitors);
@@ -158,6 +159,7 @@ static void found_free(struct found *found)
 	quanta_free(&found->quanta);
 	pieces_free(&found->pieces);
 	free(found->is_awaited);
+	free(found->told);
 	free(found->startup_ns);
 	free(found->queued_before_ns);
 	free(found->recorder_ns);

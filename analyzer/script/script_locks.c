@@ -78,6 +78,7 @@ void script_hold_begins(struct compiler *compiler, uint32_t op)
 	bool tokens = section && script_by_tokens(compiler, section);
 
 	assert(lock < compiler->script->lock_count); /* of every hold */
+	script_sees_it_was_told(compiler, op);
 	if (script_quantum_drops(compiler, op))
 		return;
 	if (tokens && section->takes_late && op != section->first_hold)

@@ -81,6 +81,7 @@ struct found {
 	struct turns turns;
 	struct quanta quanta;
 	bool *is_awaited;             /* by link: somebody waits for this signal */
+	uint32_t *told;               /* by thread, as stopped.h has it */
 	uint64_t *startup_ns;         /* by thread, as startup.h has it */
 	uint64_t *queued_before_ns;   /* the same */
 	uint64_t *recorder_ns;        /* the same */
@@ -151,9 +152,12 @@ struct gathered {
 /* A thread knows so many sorts of waits that only time out. */
 enum { ENDLESS_MAX = 8 };
 
+#define TOLD (NO_INDEX - 1)
+
 /* Timeouts that pass until something ends such a wait. */
 struct race {
-	uint32_t target; /* the wait or poll, NO_INDEX = nothing ever does */
+	uint32_t target; /* the wait or poll, NO_INDEX = nothing ever does, TOLD = see stopped.h */
+	uint32_t lock;   /* of that condition, NO_INDEX = not known */
 	uint32_t first_step;
 	uint64_t until_ns; /* 0 = there is none now */
 	/* Moments: of waits of the last few sorts that nothing ever ends from there on. */
@@ -442,6 +446,9 @@ void script_race(struct compiler *, bool is_poll);
 /* The last step is that of a wait or poll that another thread ended. */
 void script_race_ends(struct compiler *, uint32_t index, bool is_poll);
 void script_races_complete(struct script *);
+void script_told_find(struct found *, const struct recording *);
+/* A hold begins. A thread that kept waiting for that may see now that it was told to end. */
+void script_sees_it_was_told(struct compiler *, uint32_t hold);
 
 /* script_finishers.c */
 void script_choose_finishers(struct script *, const struct compiler *);

@@ -9,9 +9,13 @@
  * an interpreter. Else the event only cuts the timeout short (STEP_CUT). The thread does all
  * that it did after the timeout, as to ask once more. If the event is not known, the timeouts stay.
  *
+ * The thread may be told to end while it does not wait. Then it sees that when it has the
+ * condition's lock again, and there the races lead (TOLD).
+ *
  * One thread.
  */
 #include "format.h"
+#include "infer/stopped.h"
 #include "script_parts.h"
 
 #include <assert.h>
@@ -75,18 +79,56 @@ static bool is_endless(const struct compiler *compiler, const struct race *race,
 	return false;
 }
 
-static void race_begins(struct compiler *compiler, struct race *race, bool is_poll)
+void script_told_find(struct found *found, const struct recording *rec)
+{
+	found->told = stopped_told(rec);
+	for (size_t t = 0; t < rec->thread_count; t++)
+		if (found->told[t] != NO_INDEX)
+			found->is_awaited[found->told[t]] = true;
+}
+
+static bool is_told(const struct compiler *compiler, uint32_t wait)
+{
+	uint32_t link = compiler->found->told[compiler->thread.index];
+
+	return link != NO_INDEX &&
+	       compiler->rec->links[link].address == compiler->rec->waits[wait].address;
+}
+
+static uint32_t lock_of_wait(const struct compiler *compiler, uint32_t wait)
+{
+	const struct monitors *monitors = &compiler->script->monitors;
+	uint32_t s = monitors->section_of_wait[wait];
+	uint32_t hold = s == NO_INDEX ? NO_INDEX : monitors->sections[s].last_hold;
+
+	return hold == NO_INDEX ? NO_INDEX : compiler->releases->lock_of[hold];
+}
+
+static uint64_t race_ends_at(const struct compiler *compiler, uint32_t target, bool is_poll)
 {
 	const struct recording *rec = compiler->rec;
+
+	if (target == NO_INDEX)
+		return 0;
+	if (target == TOLD)
+		return rec->links[compiler->found->told[compiler->thread.index]].at_ns;
+	return is_poll ? rec->ops[target].start_ns : rec->waits[target].start_ns;
+}
+
+static void race_begins(struct compiler *compiler, struct race *race, bool is_poll)
+{
+	uint32_t at = compiler->timeline->moments[compiler->thread.at].index;
 	uint32_t target = target_of(compiler, is_poll);
 
+	if (target == NO_INDEX && !is_poll && is_told(compiler, at)) {
+		target = TOLD;
+		race->lock = lock_of_wait(compiler, at);
+	}
 	if (target == NO_INDEX)
 		race->endless[race->endless_count++ % ENDLESS_MAX] = compiler->thread.at;
 	race->target = target;
 	race->first_step = (uint32_t)compiler->script->step_count;
-	race->until_ns = target == NO_INDEX ? 0
-			 : is_poll          ? rec->ops[target].start_ns
-					    : rec->waits[target].start_ns;
+	race->until_ns = race_ends_at(compiler, target, is_poll);
 }
 
 bool script_may_race(struct compiler *compiler, bool is_poll)
@@ -214,6 +256,18 @@ void script_race_ends(struct compiler *compiler, uint32_t index, bool is_poll)
 	}
 	race->target = NO_INDEX;
 	race->until_ns = 0;
+}
+
+void script_sees_it_was_told(struct compiler *compiler, uint32_t hold)
+{
+	const struct race *race = &compiler->thread.races[false];
+
+	if (race->until_ns == 0 || race->target != TOLD ||
+	    compiler->rec->ops[hold].start_ns < race->until_ns ||
+	    (race->lock != NO_INDEX && race->lock != compiler->releases->lock_of[hold]))
+		return;
+	script_emit(compiler, STEP_AFTER, compiler->found->told[compiler->thread.index], 0);
+	script_race_ends(compiler, TOLD, false);
 }
 
 void script_races_complete(struct script *script)

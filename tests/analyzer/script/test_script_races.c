@@ -60,6 +60,30 @@ START_TEST(a_signal_comes_before_a_timeout)
 }
 END_TEST
 
+/* Whoever joins the keeper signals while it writes: it sees that when it has the lock again. */
+START_TEST(who_is_told_while_it_does_not_wait_sees_it_later)
+{
+	struct sketch sketch;
+
+	begin(&sketch, 43.5, 46);
+	for (int i = 0; i < TIMEOUTS; i++) {
+		uint32_t wait =
+			sketch_wait(&sketch, 2, REASON_COND, "C", 11 * i, 11 * i + 10, NO_INDEX);
+
+		sketch.rec.waits[wait].timed_out = true;
+		sketch_io(&sketch, 2, "write", "", 9, 11 * i + 10, 11 * i + 11);
+	}
+	sketch_link(&sketch, 0, LINK_WAKE, "C", 43.6, 0, NO_INDEX);
+	sketch_hold(&sketch, 2, "L", 0, 44, 44.5);
+	sketch_io(&sketch, 2, "after", "", 9, 44.5, 46);
+	sketch_end(&sketch);
+	replayed_expect(&sketch, 0, NULL, 1, 46);
+	/* The worker ends at 21.75 ms, and the second time the keeper writes at 22. */
+	replayed_expect(&sketch, 0, "work", 0.5, 24);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* The timeouts pass as they did: an answer that depends on them is not sure. */
 START_TEST(timeouts_that_matter_to_others_may_pass_all_the_same)
 {
@@ -146,6 +170,7 @@ END_TEST
 SUITE()
 {
 	EACH(a_signal_comes_before_a_timeout, rows);
+	TEST(who_is_told_while_it_does_not_wait_sees_it_later);
 	TEST(timeouts_that_matter_to_others_may_pass_all_the_same);
 	TEST(a_poll_that_found_more_than_a_timer_waits_for_that);
 	TEST(data_come_before_a_timeout);
