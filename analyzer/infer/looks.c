@@ -213,7 +213,7 @@ void looks_build(struct looks *looks, const struct recording *recording,
 						.classes = classes,
 						.timeline = timeline,
 						.flows = flows } };
-	struct looks locked = { .count = 0 }, retries = { .count = 0 };
+	struct looks locked = { .count = 0 }, retries = { .count = 0 }, told = { .count = 0 };
 	*looks = (struct looks){ .count = 0 };
 	if (!recording->extras)
 		return;
@@ -229,6 +229,8 @@ void looks_build(struct looks *looks, const struct recording *recording,
 	looks->lock_count = locked.lock_count;
 	look_retries_find(&retries, &search.found);
 	rows_join(looks, &retries);
+	look_told_find(&told, &search.found);
+	rows_join(looks, &told);
 	look_sizes_find(&search.found);
 	free(is_for_lock);
 	free(search.found.runs);

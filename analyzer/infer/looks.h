@@ -18,6 +18,7 @@ enum look_sort {
 	LOOK_KEPT,  /* for something that is not found */
 	LOOK_GUESS, /* another thread did something during the last sleep for the first time */
 	LOOK_SURE,  /* it was no chance, or one of both then waited for the other one's end */
+	LOOK_TOLD,  /* rounds of work: another one set a flag, and waited for the thread's end */
 	LOOK_LOCKED /* it found a file locked before each sleep, and not after the last one */
 };
 
@@ -37,6 +38,9 @@ struct look_row {
 	uint32_t first_size; /* of its class, in looks.sizes */
 	uint32_t size_count;
 	enum look_sort sort;
+	/* LOOK_TOLD: */
+	bool is_guess;  /* it may have had a fixed number of rounds as well */
+	bool naps_once; /* it looks behind its sleeps, not before: it slept once more */
 };
 
 /* A lock that a row found taken: for reading or for writing. */

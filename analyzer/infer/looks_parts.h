@@ -2,7 +2,8 @@
 /*
  * Shared by the files that find rows of looks, and private to them: looks.c finds the sleeps,
  * looks_causes.c what another thread did that ended them. looks_locks.c has those for locks on
- * files, looks_retries.c those that back off, looks_sizes.c how far. One thread.
+ * files, looks_retries.c those that back off. looks_told.c has those with work in them, and
+ * looks_sizes.c how far. One thread.
  */
 #ifndef WCPROF_LOOKS_PARTS_H
 #define WCPROF_LOOKS_PARTS_H
@@ -36,6 +37,10 @@ bool *look_locks_find(struct looks *looks, const struct recording *recording,
 
 /* looks_retries.c: sleeps between tries that fail, and are in no row yet; in empty looks. */
 void look_retries_find(struct looks *looks, const struct look_search *search);
+
+/* looks_told.c: rounds of work with sleeps until a flag says stop, of threads that have no other
+ * rows; in empty looks. */
+void look_told_find(struct looks *looks, const struct look_search *search);
 
 /* How many locks a thread has after one of its moments, if it had so many before it. */
 static inline uint32_t look_locks_held(const struct recording *recording,

@@ -79,7 +79,8 @@ struct trial {
 	/* Locks go to the thread that has waited longest; else to the first thread that comes once
 	 * they are free, as glibc's do. */
 	bool is_fair;
-	/* A timeout that passed does so again, though the event that it was for comes first. */
+	/* A timeout that passed does so again, though the event that it was for comes first. Rounds
+	 * that a flag may have stopped are as many. */
 	bool keeps_timeouts;
 	/* Pools that put jobs for themselves take what was put last; else what was put first. */
 	bool takes_latest;

@@ -486,7 +486,7 @@ struct replayer simulate_replayer(const struct script *script, const struct mach
 		.has_recorder = script->has_recorder,
 		.has_jitter = assume.jitter > 0,
 		.has_locks = script->lock_count > 0 && assume.fair_locks,
-		.has_timeouts = has_step(script, STEP_CUT),
+		.has_timeouts = has_step(script, STEP_CUT) || simulate_guesses_rounds(script),
 		.feeds_pools = feeds_pools(script),
 		.has_rests = script->clients.back_ns > 0,
 		.has_unruly = script->has_unruly,

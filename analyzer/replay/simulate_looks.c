@@ -60,6 +60,20 @@ static bool go_on(struct player *player, const struct step *look)
 	return true;
 }
 
+bool simulate_guesses_rounds(const struct script *script)
+{
+	for (size_t i = 0; i < script->looks.count; i++)
+		if (script->looks.rows[i].is_guess && script->looks.rows[i].sort == LOOK_TOLD)
+			return true;
+	return false;
+}
+
+/* It is not known that anything stops the rounds: they are as many. */
+static bool are_kept(const struct simulation *sim, const struct step *look)
+{
+	return sim->keeps_timeouts && sim->script->looks.rows[look->arg].is_guess;
+}
+
 static bool go_round(struct player *player, const struct step *look)
 {
 	player->tried_ns = player->now_ns;
@@ -90,10 +104,12 @@ bool simulate_look(struct simulation *sim, const struct step *step, uint32_t act
 
 	if (sim->script->looks.rows[step->arg].sort == LOOK_LOCKED)
 		return look_at_locks(sim, step, actor);
-	if (sight->is_there || player->is_forced)
+	if ((sight->is_there && !are_kept(sim, step)) || player->is_forced)
 		return go_on(player, step);
 	if (!is_last)
 		return true;
+	if (are_kept(sim, step))
+		return go_on(player, step);
 	if (player->tried_ns == player->now_ns || simulate_is_hopeless(sim, player)) {
 		simulate_sleep(sim, &sight->sleepers, actor);
 		return false;

@@ -213,7 +213,7 @@ struct simulation {
 	uint64_t *taken_ns;     /* room for what each request took */
 	bool is_crowded;
 	bool is_fair;        /* a lock goes to the actor that has waited longest */
-	bool keeps_timeouts; /* no event cuts one short */
+	bool keeps_timeouts; /* no event cuts one short, no flag ends rounds by guess */
 	bool takes_latest;   /* pools that put jobs for themselves take what was put last */
 	bool wakes_clients;  /* their thread is as late after a short rest as after a long one */
 	bool drops_waits;    /* unruly ones end at once */
@@ -389,6 +389,8 @@ void simulate_timeout(struct simulation *, uint32_t actor);
 /* simulate_looks.c; of a delay in rounds beyond the recorded ones, in which sleeps may grow. */
 uint64_t simulate_nap_ns(const struct simulation *, const struct player *, const struct step *);
 bool simulate_look(struct simulation *, const struct step *, uint32_t actor);
+/* Answers depend on a trial's keeps_timeouts. */
+bool simulate_guesses_rounds(const struct script *);
 void simulate_reach(struct simulation *, const struct step *, uint32_t actor);
 /* Every actor sleeps or goes round, now and then looked at: nothing ends its rounds. */
 bool simulate_is_hopeless(const struct simulation *, struct player *);

@@ -31,7 +31,8 @@ static void add_piece(void *context, const struct trace_piece *piece)
 	if (step->type != STEP_DELAY && step->type != STEP_OVERRUN && step->type != STEP_UNTIL)
 		return;
 	for (size_t i = 0; i < script->looks.count; i++)
-		if (script->looks.rows[i].sort < LOOK_SURE &&
+		if (script->looks.rows[i].sort != LOOK_WORK &&
+		    script->looks.rows[i].sort < LOOK_SURE &&
 		    piece->step - script->look_spans[i].first <
 			    script->look_spans[i].end - script->look_spans[i].first)
 			path->ns[i] += (double)(piece->to_ns - piece->from_ns);

@@ -9,6 +9,9 @@
  * sleeps. It has as many as it had if a round does something to other threads, or if the script
  * has no such step.
  *
+ * The rounds of a thread that a flag stops have work in them. It looks before each sleep of the
+ * row, or behind each, and at its own end. It comes there when it finds the flag.
+ *
  * A row may be for locks on files. The thread takes some of them at once then, and has a round in
  * vain if it cannot. So it gets those that it has alone before the first one of a round. A thread
  * that found them free in the recording waits there, if they are not, until they are given back.
@@ -28,15 +31,25 @@ static bool is_looking(const struct compiler *compiler, const struct look_row *r
 	return row->sort >= LOOK_GUESS && !compiler->thread.is_skipping;
 }
 
+/* Behind the sleep, or before it. */
+static bool is_told_at(const struct compiler *compiler, const struct look_row *row, uint32_t sleep,
+		       bool is_behind)
+{
+	return row->sort == LOOK_TOLD && row->naps_once == is_behind &&
+	       compiler->classes->of_op[sleep] == row->class;
+}
+
 void script_look_begins(struct compiler *compiler, uint32_t sleep)
 {
 	struct script *script = compiler->script;
 	const struct look_row *row = looks_of(&script->looks, compiler->rec, sleep);
+	bool is_first = row && row->first == sleep;
 
-	if (!row || row->first != sleep)
+	if (is_first)
+		script->look_spans[row - script->looks.rows].first = (uint32_t)script->step_count;
+	if (!row || !is_looking(compiler, row))
 		return;
-	script->look_spans[row - script->looks.rows].first = (uint32_t)script->step_count;
-	if (is_looking(compiler, row))
+	if (row->sort == LOOK_TOLD ? is_told_at(compiler, row, sleep, false) : is_first)
 		script_emit(compiler, STEP_LOOK, (uint32_t)(row - script->looks.rows), 0);
 }
 
@@ -62,7 +75,7 @@ void script_look_ends(struct compiler *compiler, uint32_t sleep)
 	struct script *script = compiler->script;
 	const struct look_row *row = looks_of(&script->looks, compiler->rec, sleep);
 
-	if (!row)
+	if (!row || (row->sort == LOOK_TOLD && !is_told_at(compiler, row, sleep, true)))
 		return;
 	uint32_t number = (uint32_t)(row - script->looks.rows);
 	if (row->last == sleep)
@@ -70,10 +83,26 @@ void script_look_ends(struct compiler *compiler, uint32_t sleep)
 	if (!is_looking(compiler, row))
 		return;
 	script_emit(compiler, STEP_LOOK, number, 0);
-	if (row->last != sleep)
+	if (row->last != sleep || row->sort == LOOK_TOLD)
 		return;
 	script_emit(compiler, STEP_AGAIN, 0, 0);
 	row_ends(script, number);
+}
+
+void script_told_ends(struct compiler *compiler)
+{
+	struct script *script = compiler->script;
+
+	for (uint32_t i = 0; i < script->looks.count; i++) {
+		const struct look_row *row = &script->looks.rows[i];
+
+		if (row->sort != LOOK_TOLD || row->thread != compiler->thread.index)
+			continue;
+		script->look_spans[i].end = (uint32_t)script->step_count;
+		script_emit(compiler, STEP_LOOK, i, 0);
+		script_emit(compiler, STEP_AGAIN, 0, 0);
+		row_ends(script, i);
+	}
 }
 
 /* The thread has the lock for itself before it comes for the first one of a round again. */
@@ -276,7 +305,9 @@ static void row_forget(struct script *script, size_t first)
 	uint32_t number = script->steps[first].arg;
 	bool is_cut = !is_whole(script, first);
 
-	script->looks.rows[number].sort = LOOK_KEPT;
+	/* Work that is done as often as it was is no row. */
+	script->looks.rows[number].sort =
+		script->looks.rows[number].sort == LOOK_TOLD ? LOOK_WORK : LOOK_KEPT;
 	for (size_t i = first; i < first + jump && script->steps[i].type != STEP_END; i++)
 		if (script->steps[i].type == STEP_LOOK && script->steps[i].arg == number)
 			look_forget(&script->steps[i]);

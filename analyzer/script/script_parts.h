@@ -428,6 +428,8 @@ void script_meetings_find(struct script *, const struct meetings *);
 void script_marks_find(struct found *, const struct looks *);
 void script_look_begins(struct compiler *, uint32_t sleep);
 void script_look_ends(struct compiler *, uint32_t sleep);
+/* The thread ends: so does the row that it is, if a flag stops it. */
+void script_told_ends(struct compiler *);
 /* A hold of a file's lock begins: perhaps the first one of a round of those that rows wait for. */
 void script_round_begins(struct compiler *, uint32_t hold);
 void script_round_ends(struct compiler *, uint32_t hold);

@@ -231,26 +231,25 @@ static bool is_idle(const struct compiler *compiler, uint32_t op)
 
 static void op_begins(struct compiler *compiler, uint32_t op)
 {
-	assert(op < compiler->rec->op_count);
+	enum kind kind = (enum kind)compiler->rec->ops[op].kind;
+
 	script_op_belongs(compiler, op);
 	script_pass(compiler, compiler->rec->ops[op].start_ns);
 	if (compiler->script->flows.transfer_of[op] != NO_INDEX)
 		script_tries_give_up(compiler);
 	note_work(compiler, !is_idle(compiler, op));
-	if (compiler->rec->ops[op].kind == KIND_SLEEP)
+	if (kind == KIND_SLEEP)
 		script_look_begins(compiler, op);
 	timer_begins(compiler, op);
 	bool is_done = !compiler->thread.is_skipping && script_visit_begins(compiler, op);
-
 	script_stamps(compiler, op, STAMP_BEGIN);
-	if (compiler->rec->ops[op].kind != KIND_HOLD)
+	if (kind != KIND_HOLD)
 		script_turn_opens(compiler, op);
-	if (compiler->rec->ops[op].kind == KIND_HOLD)
+	if (kind == KIND_HOLD)
 		script_hold_begins(compiler, op);
-	else if (compiler->rec->ops[op].kind == KIND_POLL && !compiler->thread.is_skipping &&
-		 !is_done)
+	else if (kind == KIND_POLL && !compiler->thread.is_skipping && !is_done)
 		script_poll_begins(compiler, op);
-	else if (compiler->rec->ops[op].kind == KIND_IO && !compiler->thread.is_skipping)
+	else if (kind == KIND_IO && !compiler->thread.is_skipping)
 		script_transfer_begins(compiler, op);
 	script_open(compiler, op);
 }
@@ -476,6 +475,7 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 		idle_end_drop(compiler);
 	script_quantum_ends(compiler);
 	script_loop_ends(compiler, NO_INDEX);
+	script_told_ends(compiler);
 	goes_on_by_exec(compiler, thread);
 	if (compiler->found->children[thread].semaphore != NO_INDEX)
 		script_emit(compiler, STEP_POST, compiler->found->children[thread].semaphore, 0);

@@ -230,13 +230,70 @@ static void linger(void)
 	pthread_join(taker, NULL);
 }
 
+/*
+ * keeper: three threads put (work_a each). Another one takes what there is and handles it (work_b),
+ * and sleeps work_e's length, until a flag says that all is done. It is signalled, too, if it waits
+ * with that length as a timeout.
+ */
+static bool keeps_waiting;
+
+static bool keep_once(void)
+{
+	struct timespec until;
+	bool is_over;
+
+	if (!keeps_waiting)
+		work_e();
+	clock_gettime(CLOCK_REALTIME, &until);
+	pthread_mutex_lock(&lock_m);
+	until = to_timespec((uint64_t)until.tv_sec * NS_PER_S + (uint64_t)until.tv_nsec +
+			    (uint64_t)work_e_piece.request.tv_nsec);
+	if (keeps_waiting && !is_closed)
+		pthread_cond_timedwait(&enough, &lock_m, &until);
+	pending = 0;
+	is_over = is_closed;
+	pthread_mutex_unlock(&lock_m);
+	work_b();
+	return !is_over;
+}
+
+static void *keep(void *unused UNUSED)
+{
+	while (keep_once())
+		;
+	return NULL;
+}
+
+static void keeper(void)
+{
+	pthread_t thread;
+
+	rounds = count_of("T_N");
+	if (pthread_create(&thread, NULL, keep, NULL))
+		die("cannot be started", "a thread");
+	start_many(GIVERS, give_some);
+	join_all();
+	pthread_mutex_lock(&lock_m);
+	is_closed = true;
+	if (keeps_waiting)
+		pthread_cond_signal(&enough);
+	pthread_mutex_unlock(&lock_m);
+	pthread_join(thread, NULL);
+}
+
+static void keeper_waits(void)
+{
+	keeps_waiting = true;
+	keeper();
+}
+
 int main(int argc, char **argv)
 {
-	static const struct pattern patterns[] = { { "halves", halves },
-						   { "ring", ring },
-						   { "store", store },
-						   { "linger", linger },
-						   { NULL, NULL } };
+	static const struct pattern patterns[] = {
+		{ "halves", halves }, { "ring", ring },     { "store", store },
+		{ "linger", linger }, { "keeper", keeper }, { "keeper-waits", keeper_waits },
+		{ NULL, NULL }
+	};
 
 	return truth_main(argc, argv, patterns);
 }

@@ -45,6 +45,43 @@ START_TEST(a_row_ends_with_the_first_look_that_finds_it)
 }
 END_TEST
 
+/* Its rounds of 10 ms, the first of 15, have two sorts of sleeps, and a lock. Main joins a worker,
+ * and sets the flag at 150.1 ms. */
+static const struct {
+	double factor; /* of the work */
+	double ms;
+	bool wakes_others; /* in each round, which then stay as many */
+} told_rows[] = {
+	/* 0 */ { 1, 155, false },
+	/* 1: at 75.1 ms, in the round from 75 on */ { 0.5, 85, false },
+	/* 2: at 165.1 ms, in the second round on top */ { 1.1, 175, false },
+	/* 3 */ { 0.5, 155, true },
+};
+
+START_TEST(a_thread_that_works_ends_its_round_when_it_is_told)
+{
+	struct sketch sketch;
+
+	sketch_begin(&sketch);
+	sketch_join_two(&sketch, "worker", "keeper", 150, 155);
+	sketch.rec.waits[1].start_ns += 200000;
+	sketch_io(&sketch, 1, "work", "", 1, 0, 150);
+	sketch_hold(&sketch, 0, "m", 0, 150.05, 150.1);
+	for (int i = 0; i < 15; i++) {
+		double at_ms = i * 10 + (i ? 5 : 0);
+
+		sketch_sleep(&sketch, 2, "nap", at_ms, at_ms + (i ? 4 : 9));
+		sketch_hold(&sketch, 2, "m", 0, at_ms + (i ? 4 : 9), at_ms + (i ? 5 : 10));
+		sketch_sleep(&sketch, 2, "device", at_ms + (i ? 5 : 10), at_ms + (i ? 10 : 15));
+		if (told_rows[_i].wakes_others)
+			sketch_link(&sketch, 2, LINK_POST, "S", at_ms + (i ? 10 : 15), 0, NO_INDEX);
+	}
+	sketch_end(&sketch);
+	replayed_expect(&sketch, _i, "work", told_rows[_i].factor, told_rows[_i].ms);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* A thread writes and naps until main, which has worked, waits for its end. */
 START_TEST(a_thread_that_keeps_house_ends_when_it_is_told)
 {
@@ -177,6 +214,7 @@ END_TEST
 SUITE()
 {
 	TEST(a_row_ends_with_the_first_look_that_finds_it);
+	EACH(a_thread_that_works_ends_its_round_when_it_is_told, told_rows);
 	TEST(a_thread_that_keeps_house_ends_when_it_is_told);
 	TEST(looks_without_sleeps_find_it_at_once);
 	TEST(a_thread_does_not_wait_for_its_own_lock);

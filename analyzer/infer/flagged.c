@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds threads that a flag stops; flagged.h has the contract.
+ *
+ * Method. A thread comes from a sleep, or from the end of threads of another sort. Then it waits
+ * for the end of this one, which comes at once: in the last small part of a life of short pieces.
+ * That is no chance, unless something in the recording tells it when to end.
+ */
+#include "flagged.h"
+
+#include <stdlib.h>
+
+#include "base/assumptions.h"
+#include "base/memory.h"
+#include "format.h"
+
+struct search {
+	const struct recording *recording;
+	const struct class_table *classes;
+	uint64_t *piece_ns; /* by thread: its longest op */
+	struct flagged *found;
+	size_t count;
+	size_t capacity;
+};
+
+static void pieces_find(struct search *search)
+{
+	const struct recording *recording = search->recording;
+	for (uint32_t i = 0; i < recording->op_count; i++) {
+		const struct rec_op *op = &recording->ops[i];
+		uint64_t ns = op->end_ns - op->start_ns;
+		if (op->thread != NO_INDEX && op->kind != KIND_THREAD && op->kind != KIND_PROCESS &&
+		    ns > search->piece_ns[op->thread])
+			search->piece_ns[op->thread] = ns;
+	}
+}
+
+/* A sleep, or a wait for the end of another thread. */
+struct event {
+	uint64_t at_ns; /* its end */
+	uint32_t thread;
+	uint32_t op; /* the sleep; NO_INDEX = it is a wait */
+	uint32_t wait;
+};
+
+/* Where the thread that joins others is in what it does. */
+struct walk {
+	uint32_t thread;
+	uint64_t came_ns; /* from a sleep, or the end of another sort of thread; 0 = from neither */
+	uint32_t joined;  /* class of the threads that it joins, one after the other */
+	uint64_t joins_ns; /* since then */
+	uint64_t joined_ns;
+};
+
+static int compare_events(const void *left, const void *right)
+{
+	const struct event *a = left, *b = right;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	return (a->wait > b->wait) - (a->wait < b->wait);
+}
+
+static struct event *events_find(const struct recording *recording, size_t *count)
+{
+	struct event *events =
+		memory_new(recording->op_count + recording->wait_count, sizeof(*events));
+	*count = 0;
+	for (uint32_t i = 0; i < recording->op_count; i++) {
+		const struct rec_op *op = &recording->ops[i];
+		if (op->kind == KIND_SLEEP && op->thread != NO_INDEX)
+			events[(*count)++] = (struct event){ op->end_ns, op->thread, i, NO_INDEX };
+	}
+	for (uint32_t i = 0; i < recording->wait_count; i++) {
+		const struct rec_wait *wait = &recording->waits[i];
+		if (wait->reason == REASON_JOIN && wait->thread != NO_INDEX &&
+		    wait->target != NO_INDEX && recording->ops[wait->target].kind == KIND_THREAD &&
+		    recording->ops[wait->target].thread != NO_INDEX)
+			events[(*count)++] =
+				(struct event){ wait->end_ns, wait->thread, NO_INDEX, i };
+	}
+	qsort(events, *count, sizeof(*events), compare_events);
+	return events;
+}
+
+/* The time is a small part of a life, or none. */
+static bool is_small(uint64_t from_ns, uint64_t to_ns, uint64_t life_ns)
+{
+	uint64_t ns = to_ns > from_ns ? to_ns - from_ns : 0;
+	return (double)ns <= assume.ended_within * (double)life_ns;
+}
+
+/* The thread whose end it is came to that as soon as the other one waited. */
+static bool is_stop(const struct search *search, const struct walk *walk, const struct rec_op *life)
+{
+	uint64_t life_ns = life->end_ns - life->start_ns;
+	return walk->came_ns && life->end_ns > walk->joins_ns && walk->came_ns > life->start_ns &&
+	       is_small(walk->came_ns, life->end_ns, life_ns) &&
+	       is_small(0, search->piece_ns[life->thread], life_ns);
+}
+
+static void joins(struct search *search, struct walk *walk, const struct rec_wait *wait)
+{
+	const struct rec_op *life = &search->recording->ops[wait->target];
+	uint32_t class = search->classes->of_op[wait->target];
+	if (walk->joined != class) {
+		walk->came_ns = walk->joined == NO_INDEX ? walk->came_ns : walk->joined_ns;
+		walk->joins_ns = wait->start_ns;
+	}
+	walk->joined = class;
+	walk->joined_ns = wait->end_ns;
+	if (!is_stop(search, walk, life))
+		return;
+	search->found = memory_grow(search->found, &search->capacity, search->count + 1,
+				    sizeof(*search->found));
+	search->found[search->count++] =
+		(struct flagged){ life->thread, wait->thread, walk->joins_ns };
+}
+
+struct flagged *flagged_find(const struct recording *recording, const struct class_table *classes,
+			     size_t *count)
+{
+	struct search search = { .recording = recording, .classes = classes };
+	struct walk walk = { .thread = NO_INDEX };
+	size_t event_count;
+	search.piece_ns = memory_new(recording->thread_count, sizeof(*search.piece_ns));
+	pieces_find(&search);
+	struct event *events = events_find(recording, &event_count);
+	for (size_t i = 0; i < event_count; i++) {
+		if (walk.thread != events[i].thread)
+			walk = (struct walk){ .thread = events[i].thread, .joined = NO_INDEX };
+		if (events[i].wait != NO_INDEX) {
+			joins(&search, &walk, &recording->waits[events[i].wait]);
+			continue;
+		}
+		walk.came_ns = events[i].at_ns;
+		walk.joined = NO_INDEX;
+	}
+	free(events);
+	free(search.piece_ns);
+	*count = search.count;
+	return search.found;
+}

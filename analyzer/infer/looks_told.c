@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rounds of work with a sleep, until a flag says stop; looks.h has the contract.
+ *
+ * Method. The flag stops a thread that sleeps again and again (flagged.h says which). Its rounds
+ * are told by the sleep that it has most often. It looks at the flag in each round. So it has no
+ * more of them once the other thread begins to wait for its end. A thread that has rows of another
+ * sort is left alone.
+ *
+ * The end came within a round of many. Threads that do a fixed number of rounds may end at about
+ * the same time, too, and are joined one after the other. So it is a guess unless the other thread
+ * did something since the last join: it set the flag. Threads that do as many rounds are done by
+ * themselves.
+ */
+#include <stdlib.h>
+
+#include "base/assumptions.h"
+#include "base/memory.h"
+#include "flagged.h"
+#include "looks_parts.h"
+
+/* The sleeps of a class that a thread has, one after the other. */
+struct sleeps {
+	uint32_t thread; /* + 1, 0 = none */
+	uint32_t first;  /* ops */
+	uint32_t last;
+	uint32_t count;
+	uint64_t round_ns; /* the longest time from one to the next */
+};
+
+static bool has_rows(const struct looks *looks, uint32_t thread)
+{
+	for (size_t i = 0; i < looks->count; i++)
+		if (looks->rows[i].thread == thread)
+			return true;
+	return false;
+}
+
+/* The sleep that begins then, NO_INDEX = none does. */
+static uint32_t sleep_at(const struct look_search *found, size_t at)
+{
+	const struct moment *moment = &found->timeline->moments[at];
+	enum moment_type type = moment_type(moment);
+	bool begins = type == MOMENT_OP_BEGIN || type == MOMENT_OP_POINT;
+	return begins && found->recording->ops[moment->index].kind == KIND_SLEEP ? moment->index
+										 : NO_INDEX;
+}
+
+/* Those of the class that the thread has most often, NULL = it has none. */
+static const struct sleeps *sleeps_of(const struct look_search *found, uint32_t thread,
+				      struct sleeps *by_class)
+{
+	const struct timeline *timeline = found->timeline;
+	const struct sleeps *most = NULL;
+	for (size_t i = timeline->first[thread]; i < timeline->first[thread + 1]; i++) {
+		uint32_t op = sleep_at(found, i);
+		if (op == NO_INDEX)
+			continue;
+		struct sleeps *of = &by_class[found->classes->of_op[op]];
+		if (of->thread != thread + 1)
+			*of = (struct sleeps){ .thread = thread + 1, .first = op, .last = op };
+		const struct rec_op *ops = found->recording->ops;
+		uint64_t round_ns = ops[op].start_ns - ops[of->last].start_ns;
+		if (of->count && round_ns > of->round_ns)
+			of->round_ns = round_ns;
+		of->last = op;
+		of->count++;
+		/* Of several that it has as often, the one of which it had so many first. */
+		if (!most || of->count > most->count)
+			most = of;
+	}
+	return most;
+}
+
+static bool is_join(const struct look_search *found, const struct moment *moment, bool ends)
+{
+	enum moment_type type = moment_type(moment);
+	if (type != (ends ? MOMENT_WAIT_END : MOMENT_WAIT_BEGIN) && type != MOMENT_WAIT_POINT)
+		return false;
+	return found->recording->waits[moment->index].reason == REASON_JOIN;
+}
+
+/* The thread that the teller joined just before. NO_INDEX = it did something else since then: it
+ * set the flag. */
+static uint32_t joined_before(const struct look_search *found, const struct flagged *one)
+{
+	const struct recording *recording = found->recording;
+	const struct moment *moments = found->timeline->moments;
+	size_t first = found->timeline->first[one->teller], at = first;
+	while (moments[at].at_ns < one->joins_ns || !is_join(found, &moments[at], false))
+		at++;
+	if (at == first || !is_join(found, &moments[at - 1], true))
+		return NO_INDEX;
+	uint32_t joined = recording->waits[moments[at - 1].index].target;
+	return joined == NO_INDEX ? NO_INDEX : recording->ops[joined].thread;
+}
+
+static bool ends_in_round(const struct look_search *found, const struct flagged *one,
+			  const struct sleeps *sleeps)
+{
+	const struct rec_op *life =
+		&found->recording->ops[found->recording->threads[one->thread].op];
+	return life->end_ns <= one->joins_ns + sleeps->round_ns &&
+	       (double)sleeps->round_ns <=
+		       assume.ended_within * (double)(life->end_ns - life->start_ns);
+}
+
+static void row_fill(struct look_row *row, const struct look_search *found,
+		     const struct flagged *one, const struct sleeps *sleeps)
+{
+	const struct rec_op *ops = found->recording->ops;
+	*row = (struct look_row){ .thread = one->thread,
+				  .class = found->classes->of_op[sleeps->first],
+				  .first = sleeps->first,
+				  .first_ns = ops[sleeps->first].start_ns,
+				  .last = sleeps->last,
+				  .count = sleeps->count,
+				  .ender = one->teller,
+				  .mark_ns = one->joins_ns - 1, /* before it begins to wait */
+				  .hold = NO_INDEX,
+				  .sort = LOOK_TOLD,
+				  .naps_once = ops[sleeps->last].start_ns > one->joins_ns };
+}
+
+/* False: the thread has no such rounds. */
+static bool find_row(struct look_row *row, const struct look_search *found,
+		     const struct flagged *one, struct sleeps *by_class)
+{
+	const struct sleeps *sleeps = sleeps_of(found, one->thread, by_class);
+	if (!sleeps || !ends_in_round(found, one, sleeps))
+		return false;
+	row_fill(row, found, one, sleeps);
+	uint32_t before = joined_before(found, one);
+	if (before == NO_INDEX)
+		return true;
+	row->is_guess = true;
+	sleeps = sleeps_of(found, before, by_class);
+	return !sleeps || sleeps->count != row->count;
+}
+
+void look_told_find(struct looks *looks, const struct look_search *found)
+{
+	struct sleeps *by_class = memory_new(found->classes->count, sizeof(*by_class));
+	size_t count, capacity = 0;
+	struct flagged *flagged = flagged_find(found->recording, found->classes, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct look_row row;
+		if (has_rows(found->looks, flagged[i].thread) ||
+		    has_rows(looks, flagged[i].thread) ||
+		    !find_row(&row, found, &flagged[i], by_class))
+			continue;
+		looks->rows =
+			memory_grow(looks->rows, &capacity, looks->count + 1, sizeof(*looks->rows));
+		looks->rows[looks->count++] = row;
+	}
+	free(flagged);
+	free(by_class);
+}
