@@ -15,9 +15,9 @@
  *
  * Or each take takes all that was put since the last one ("drain"). Then nobody begins to wait
  * while something is there, and nobody takes where nothing is. How many a take got is noted. This
- * model is chosen if neither of the others obeys, or if a thread's work after a take is the longer
- * the more it got. It is chosen only where the takers wake nobody: with fewer and larger takes some
- * of these signals would never be given.
+ * model is chosen if neither of the others obeys, or leaves tokens that nobody takes. Or if a
+ * thread's work after a take is the longer the more it got. It is chosen only where the takers wake
+ * nobody: with fewer and larger takes some of these signals would never be given.
  *
  * A signal from a place used once, after which nobody begins to wait, is a gate: it opens the
  * condition for good ("closed"). The section that gives it takes behind it. A site that signals

@@ -310,7 +310,8 @@ struct token_fit tokens_choose_model(const struct study *study)
 		return best;
 	struct lot lot;
 	struct token_fit batches = try_batches(study, &lot);
-	bool is_enough = best.violations <= assume.token_misfits && !grows_with_items(study);
+	bool is_enough = best.violations <= assume.token_misfits &&
+			 best.left_over <= batches.left_over && !grows_with_items(study);
 	return batches.violations <= assume.token_misfits && !is_enough ? batches : best;
 }
 

@@ -4,7 +4,8 @@
  *
  * Items of the second half are put every `make_ms`, those of the first half four times as often.
  * There is a signal if a lot is there then. After a take of any the taker needs 4 ms
- * ("fixed"), and 0.2 ms for each ("item"). In the end it is told so, and its end is waited for.
+ * ("fixed"), and 0.2 ms for each ("item"). Or it needs 1 ms after the first takes, and 25 later,
+ * however many it got. In the end it is told so, and its end is waited for.
  */
 #ifndef WCPROF_TESTS_LOTS_H
 #define WCPROF_TESTS_LOTS_H
@@ -17,6 +18,7 @@ struct lots {
 	double make_ms;
 	double timeout_ms;
 	int least;        /* a lot */
+	bool is_uneven;   /* later ones take longer */
 	bool *is_awaited; /* by item, the last one is the end: the taker waits then */
 	int *left;        /* by item: which is the first that is there with it */
 };
@@ -79,11 +81,11 @@ static inline void lots_put(struct sketch *sketch, const struct lots *lots)
 
 /* Begins and ends the sketch; returns how long all takes. */
 static inline double lots_sketch(struct sketch *sketch, double make_ms, int least,
-				 double timeout_ms)
+				 double timeout_ms, bool is_uneven)
 {
 	bool is_awaited[LOTS_ITEMS + 1] = { false };
-	int left[LOTS_ITEMS + 1] = { 0 }, taken = 0;
-	struct lots lots = { make_ms, timeout_ms, least, is_awaited, left };
+	int left[LOTS_ITEMS + 1] = { 0 }, taken = 0, takes = 0;
+	struct lots lots = { make_ms, timeout_ms, least, is_uneven, is_awaited, left };
 	double end_ms = lots_put_ms(&lots, LOTS_ITEMS), at_ms = 0, came_ms = 0;
 
 	sketch_begin(sketch);
@@ -99,11 +101,13 @@ static inline double lots_sketch(struct sketch *sketch, double make_ms, int leas
 		for (int i = there; i <= LOTS_ITEMS; i++)
 			left[i] = there;
 		if (there > taken) {
-			double item_ms = 0.2 * (there - taken);
+			double fixed_ms = !is_uneven ? 4 : takes++ < 4 ? 1 : 25;
+			double item_ms = is_uneven ? 0 : 0.2 * (there - taken);
 
-			sketch_sleep(sketch, LOTS_TAKER, "fixed", at_ms, at_ms + 4);
-			sketch_sleep(sketch, LOTS_TAKER, "item", at_ms + 4, at_ms + 4 + item_ms);
-			at_ms += 4 + item_ms;
+			sketch_sleep(sketch, LOTS_TAKER, "fixed", at_ms, at_ms + fixed_ms);
+			at_ms += fixed_ms;
+			sketch_sleep(sketch, LOTS_TAKER, "item", at_ms, at_ms + item_ms);
+			at_ms += item_ms;
 		}
 		taken = there;
 	}

@@ -205,18 +205,21 @@ static const struct {
 	double timeout_ms;
 	uint32_t found_least;
 	uint64_t found_ms;
+	bool is_uneven;
 } lot_rows[] = {
-	/* 0 */ { 1, 1000, 1, 0 },
-	/* 1 */ { 10, 1000, 10, 0 },
-	/* 2 */ { 10, 8, 10, 8 },
-	/* 3 */ { 5, 3, 5, 3 },
+	/* 0 */ { 1, 1000, 1, 0, false },
+	/* 1 */ { 10, 1000, 10, 0, false },
+	/* 2 */ { 10, 8, 10, 8, false },
+	/* 3 */ { 5, 3, 5, 3, false },
+	/* 4: more signals come than takes while it is busy */ { 5, 1000, 5, 0, true },
 };
 
 START_TEST(a_take_of_a_lot_or_after_a_time)
 {
 	struct monitored monitored;
 
-	lots_sketch(&monitored.sketch, 2, lot_rows[_i].least, lot_rows[_i].timeout_ms);
+	lots_sketch(&monitored.sketch, 2, lot_rows[_i].least, lot_rows[_i].timeout_ms,
+		    lot_rows[_i].is_uneven);
 	class_table_free(&monitored.sketch.classes);
 	monitored_build(&monitored);
 	const struct condition *condition = &monitored.monitors.conditions[0];

@@ -193,7 +193,7 @@ END_TEST
 static double lots_really_ms(double make_ms, int least, double timeout_ms)
 {
 	struct sketch sketch;
-	double ms = lots_sketch(&sketch, make_ms, least, timeout_ms);
+	double ms = lots_sketch(&sketch, make_ms, least, timeout_ms, false);
 
 	sketch_free(&sketch);
 	return ms;
@@ -213,7 +213,7 @@ START_TEST(as_many_takes_as_there_are_lots)
 	struct sketch sketch;
 	struct script script;
 
-	lots_sketch(&sketch, 2, rows[_i].least, rows[_i].timeout_ms);
+	lots_sketch(&sketch, 2, rows[_i].least, rows[_i].timeout_ms, false);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	for (double factor = 0.5; factor <= 2; factor *= 2) {
 		double said_ms = replayed_ms(&script, &sketch, "make", factor);
@@ -232,7 +232,7 @@ START_TEST(a_taker_with_a_timeout_does_not_go_round_for_ever)
 	struct sketch sketch;
 	struct script script;
 
-	lots_sketch(&sketch, 2, 10, 8);
+	lots_sketch(&sketch, 2, 10, 8, false);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	ck_assert_uint_gt(script.monitors.conditions[0].timeout_ns, 0);
 	script.jobs[0].all_items += 5;
