@@ -87,7 +87,15 @@ static uint32_t joined_before(const struct look_search *found, const struct flag
 	const struct recording *recording = found->recording;
 	const struct moment *moments = found->timeline->moments;
 	size_t first = found->timeline->first[one->teller], at = first;
-	while (moments[at].at_ns < one->joins_ns || !is_join(found, &moments[at], false))
+	size_t end = found->timeline->first[one->teller + 1];
+	while (at < end) {
+		size_t middle = at + (end - at) / 2;
+		if (moments[middle].at_ns < one->joins_ns)
+			at = middle + 1;
+		else
+			end = middle;
+	}
+	while (!is_join(found, &moments[at], false))
 		at++;
 	if (at == first || !is_join(found, &moments[at - 1], true))
 		return NO_INDEX;
