@@ -21,7 +21,8 @@ struct top_call {
 	uint64_t end_ns;
 	uint64_t taken_ns;
 	uint64_t op;
-	uint32_t name; /* string */
+	uint64_t last_piece; /* of its thread's time, as top_pieces.h has them */
+	uint32_t name;       /* string */
 	uint32_t thread;
 };
 
@@ -51,11 +52,20 @@ struct top_call_sum {
 /* False: there is no memory. */
 bool top_calls_begin(struct top_calls *);
 void top_calls_end(struct top_calls *);
-/* By a thread. */
-void top_calls_add(struct top_calls *, const struct record *, uint32_t thread);
+/* By a thread, whose last piece of time that was. */
+void top_calls_add(struct top_calls *, const struct record *, uint32_t thread, uint64_t last_piece);
 /* Of those that ended since then, those that took the most time in all first; the caller frees the
  * list. */
 struct top_call_sum *top_calls_list(const struct top_calls *, uint64_t since_ns, size_t *count);
+/* Those of one name that took some time, the fastest first. Calls within another one of the name
+ * are left out. The caller frees the list. */
+struct top_call *top_calls_outermost(const struct top_calls *, uint32_t name, uint64_t since_ns,
+				     size_t *count);
+/* Of calls in that order; 95 of 100 took no longer. */
+uint64_t top_calls_p95_ns(const struct top_call *, size_t count);
+/* The next name, or the one before, of calls that took some time and ended since then. 0 is before
+ * all names, and behind them; 0: there is no other. */
+uint32_t top_calls_next(const struct top_calls *, uint64_t since_ns, uint32_t name, bool is_back);
 /* The values of a call, in the order of its arguments; how many. */
 size_t top_calls_values(const struct top_calls *, uint64_t op, struct top_value *to, size_t most);
 

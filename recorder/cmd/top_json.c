@@ -10,8 +10,11 @@
 
 #include "client.h"
 #include "probe_code.h"
+#include "top_contrast.h"
 #include "top_view.h"
 #include "visible.h"
+
+enum { CALL_STACKS = 50 }; /* of each function */
 
 static const char *const part_words[TOP_ACTIVITIES] = {
 	[TOP_IO] = "io",         [TOP_POLL] = "poll",   [TOP_SLEEP] = "sleep",
@@ -117,16 +120,27 @@ static void put_requests(const struct top_state *state, size_t most)
 
 /* --- stacks --- */
 
+/* Time in all, in slow requests or calls, and in the others. */
 struct heavy {
 	const struct top_stack *stack;
-	double ns;
+	double ns, slow_ns, rest_ns;
 };
 
 static int compare_heavy(const void *left, const void *right)
 {
 	const struct heavy *a = left, *b = right;
 
-	return (a->ns < b->ns) - (a->ns > b->ns);
+	if (a->ns != b->ns)
+		return (a->ns < b->ns) - (a->ns > b->ns);
+	return a->stack < b->stack ? -1 : 1;
+}
+
+static int compare_slow(const void *left, const void *right)
+{
+	const struct heavy *a = left, *b = right;
+
+	return a->slow_ns != b->slow_ns ? (a->slow_ns < b->slow_ns) - (a->slow_ns > b->slow_ns)
+					: compare_heavy(a, b);
 }
 
 static void put_stack(const struct top_state *state, const struct heavy *heavy)
@@ -135,29 +149,18 @@ static void put_stack(const struct top_state *state, const struct heavy *heavy)
 	size_t count = top_stack_names(state, heavy->stack, names);
 
 	printf("{\"state\":\"%s\",\"ns\":%.0f,\"slow_ns\":%.0f,\"rest_ns\":%.0f,\"frames\":[",
-	       part_words[heavy->stack->activity], heavy->ns,
-	       top_stack_ns(state->sums, heavy->stack, TOP_OF_SLOW, state->view),
-	       top_stack_ns(state->sums, heavy->stack, TOP_OF_REST, state->view));
+	       part_words[heavy->stack->activity], heavy->ns, heavy->slow_ns, heavy->rest_ns);
 	for (size_t i = 0; i < count; i++)
 		printf("%s%s", i ? "," : "", visible_json(names[i]));
 	printf("]}");
 }
 
-/* The outermost function first; the most time first. */
-static void put_stacks(const struct top_state *state, size_t most)
+/* The outermost function of each first. */
+static void put_stack_list(const struct top_state *state, struct heavy *list, size_t count,
+			   size_t most, int (*compare)(const void *, const void *))
 {
-	const struct top_stacks *stacks = &state->sums->stacks;
-	struct heavy *list = malloc((stacks->count + 1) * sizeof(*list));
-	size_t count = 0;
-
-	for (size_t i = 0; list && i < stacks->count; i++) {
-		double ns = top_stack_ns(state->sums, &stacks->stacks[i], TOP_OF_ALL, state->view);
-
-		if (ns > 0)
-			list[count++] = (struct heavy){ &stacks->stacks[i], ns };
-	}
-	if (list && count)
-		qsort(list, count, sizeof(*list), compare_heavy);
+	if (count)
+		qsort(list, count, sizeof(*list), compare);
 	printf(",\"stacks\":[");
 	for (size_t i = 0; i < count && i < most; i++) {
 		if (i)
@@ -165,28 +168,84 @@ static void put_stacks(const struct top_state *state, size_t most)
 		put_stack(state, &list[i]);
 	}
 	putchar(']');
+}
+
+/* The most time first. */
+static void put_stacks(const struct top_state *state, size_t most)
+{
+	const struct top_stacks *stacks = &state->sums->stacks;
+	struct heavy *list = malloc((stacks->count + 1) * sizeof(*list));
+	size_t count = 0;
+
+	for (size_t i = 0; list && i < stacks->count; i++) {
+		const struct top_stack *stack = &stacks->stacks[i];
+		double ns = top_stack_ns(state->sums, stack, TOP_OF_ALL, state->view);
+
+		if (ns > 0)
+			list[count++] = (struct heavy){
+				stack, ns,
+				top_stack_ns(state->sums, stack, TOP_OF_SLOW, state->view),
+				top_stack_ns(state->sums, stack, TOP_OF_REST, state->view)
+			};
+	}
+	put_stack_list(state, list, count, most, compare_heavy);
+	free(list);
+}
+
+/* Slow calls beside the others, the most time in slow ones first. */
+static void put_contrast(const struct top_state *state, const struct top_contrast *contrast,
+			 size_t most)
+{
+	const struct top_stacks *stacks = &state->sums->stacks;
+	struct heavy *list = malloc((stacks->count + 1) * sizeof(*list));
+	size_t count = 0;
+
+	bool is_told = list && contrast->stack_ns && contrast->count[TOP_OF_SLOW] > 0;
+
+	for (size_t i = 0; is_told && i < stacks->count; i++) {
+		const double *ns = contrast->stack_ns[i];
+
+		if (ns[TOP_OF_ALL] > 0)
+			list[count++] = (struct heavy){ &stacks->stacks[i], ns[TOP_OF_ALL],
+							ns[TOP_OF_SLOW], ns[TOP_OF_REST] };
+	}
+	printf(",\"slow\":{\"count\":%.0f,\"ns\":%.0f},\"others\":{\"count\":%.0f,\"ns\":%.0f}",
+	       contrast->count[TOP_OF_SLOW], contrast->taken_ns[TOP_OF_SLOW],
+	       contrast->count[TOP_OF_REST], contrast->taken_ns[TOP_OF_REST]);
+	put_stack_list(state, list, count, most < CALL_STACKS ? most : CALL_STACKS, compare_slow);
 	free(list);
 }
 
 /* --- probes, what a fix would buy, what is recorded --- */
 
+static void put_call(const struct top_state *state, const struct top_call_sum *sum, size_t most,
+		     uint64_t since_ns)
+{
+	char name[TOP_LABEL_BYTES], values[TOP_LINE_BYTES];
+	struct top_contrast contrast = top_contrast_calls(state->sums, sum->name, since_ns);
+
+	top_labels_string(state->labels, sum->name, name, sizeof(name));
+	top_values_text(state, sum->slowest, values, sizeof(values));
+	printf("{\"name\":%s,\"count\":%zu,\"p50_ns\":%" PRIu64 ",\"p95_ns\":%" PRIu64
+	       ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64 ",\"slowest\":%s",
+	       visible_json(name), sum->count, sum->p50_ns, sum->p95_ns, sum->p99_ns, sum->most_ns,
+	       visible_json(values));
+	put_contrast(state, &contrast, most);
+	putchar('}');
+	top_contrast_free(&contrast);
+}
+
 static void put_calls(const struct top_state *state, size_t most)
 {
+	uint64_t since_ns = top_view_since_ns(state->sums, state->view, state->now_ns);
 	size_t count;
-	struct top_call_sum *sums =
-		top_calls_list(&state->sums->calls,
-			       top_view_since_ns(state->sums, state->view, state->now_ns), &count);
+	struct top_call_sum *sums = top_calls_list(&state->sums->calls, since_ns, &count);
 
 	printf(",\"calls\":[");
 	for (size_t i = 0; sums && i < count && i < most; i++) {
-		char name[TOP_LABEL_BYTES], values[TOP_LINE_BYTES];
-
-		top_labels_string(state->labels, sums[i].name, name, sizeof(name));
-		top_values_text(state, sums[i].slowest, values, sizeof(values));
-		printf("%s{\"name\":%s,\"count\":%zu,\"p50_ns\":%" PRIu64 ",\"p95_ns\":%" PRIu64
-		       ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64 ",\"slowest\":%s}",
-		       i ? "," : "", visible_json(name), sums[i].count, sums[i].p50_ns,
-		       sums[i].p95_ns, sums[i].p99_ns, sums[i].most_ns, visible_json(values));
+		if (i)
+			putchar(',');
+		put_call(state, &sums[i], most, since_ns);
 	}
 	putchar(']');
 	free(sums);

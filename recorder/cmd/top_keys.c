@@ -13,7 +13,8 @@
 
 static const char *const help_lines[] = {
 	"c classes   l locks   r slow requests   t threads   w what a fix would buy",
-	"f icicle of call stacks: running; again: the next sort of time, slow requests   F back",
+	"f icicle of call stacks: running; again: the next sort of time, slow requests,",
+	"  slow calls of each probed function   F back",
 	"p probe a function: parse_query(len, text:str) if len > 100 --min 1ms --when lock",
 	"K take probes out",
 	"[ ] shorter or longer window (1 to 60 s)    e decaying    / show rows that have a word",
@@ -158,6 +159,13 @@ static void typed(struct top *top, int key)
 	}
 }
 
+static void change_picture(struct top *top, bool is_back)
+{
+	uint64_t since_ns = top_view_since_ns(&top->sums, top->view, top->now_ns);
+
+	top->picture = top_picture_next(&top->sums, since_ns, top->picture, is_back);
+}
+
 static bool choose_table(struct top *top, int key)
 {
 	static const char keys[] = "clrtwfp";
@@ -166,7 +174,7 @@ static bool choose_table(struct top *top, int key)
 	if (!found)
 		return false;
 	if (key == 'f' && top->kind == TOP_ICICLE)
-		top->picture = (top->picture + 1) % top_icicle_count();
+		change_picture(top, false);
 	top->kind = (enum top_kind)(found - keys);
 	top->shows_help = false;
 	if (key == 'p' && !top->has_ended) {
@@ -209,7 +217,7 @@ static void command(struct top *top, int key)
 		break;
 	case 'F':
 		top->kind = TOP_ICICLE;
-		top->picture = (top->picture + top_icicle_count() - 1) % top_icicle_count();
+		change_picture(top, true);
 		break;
 	case ' ':
 		freeze(top);

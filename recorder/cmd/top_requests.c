@@ -25,7 +25,6 @@ enum {
 };
 static const double half_life_s = 10;
 static const double slow_share = 0.05;
-static const double enough = 50; /* requests of a kind, by weight */
 
 struct piece {
 	uint32_t number; /* of a stack */
@@ -88,8 +87,9 @@ static void threshold_renew(struct top_threshold *threshold)
 	while (at > 0 &&
 	       above + (double)threshold->buckets[at - 1] <= slow_share * threshold->count)
 		above += (double)threshold->buckets[--at];
-	threshold->ns =
-		threshold->count >= enough ? (uint64_t)exp2((double)at / BUCKETS_PER_DOUBLING) : 0;
+	threshold->ns = threshold->count >= TOP_ENOUGH
+				? (uint64_t)exp2((double)at / BUCKETS_PER_DOUBLING)
+				: 0;
 	for (size_t i = 0; i < BUCKETS; i++)
 		threshold->buckets[i] *= (float)exp2(-1 / half_life_s);
 	threshold->count *= exp2(-1 / half_life_s);

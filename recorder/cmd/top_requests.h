@@ -15,7 +15,10 @@
 
 #include "top_stacks.h"
 
-enum { TOP_REQUESTS_MAX = 65536 }; /* the last ones, of which percentiles are made */
+enum {
+	TOP_REQUESTS_MAX = 65536, /* the last ones, of which percentiles are made */
+	TOP_ENOUGH = 50           /* of fewer of a kind none is slow; of calls, too */
+};
 
 struct top_request {
 	uint64_t end_ns;

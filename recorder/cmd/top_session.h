@@ -34,7 +34,7 @@ struct top {
 	struct top_terminal terminal;
 	struct top_lines lines;
 	enum top_kind kind;
-	unsigned picture;
+	struct top_picture picture;
 	struct top_view view;
 	uint64_t now_ns; /* when it looked last */
 	uint64_t interval_ns;

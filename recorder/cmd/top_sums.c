@@ -222,15 +222,21 @@ static struct top_entry *thread_add(struct top_sums *sums, const struct record *
 /* --- stacks --- */
 
 /* The time that a record tells of, to its stack and its thread's request. */
-static void stack_add(struct top_sums *sums, const struct record *record,
-		      const struct top_entry *thread, enum top_part activity, double ns)
+static void stack_add(struct top_sums *sums, const struct record *record, struct top_entry *thread,
+		      enum top_part activity, double ns)
 {
 	uint32_t number = top_stacks_find(&sums->stacks, activity, record);
 
 	top_stacks_add(&sums->stacks, number, TOP_OF_ALL, sums->second, ns);
-	if (thread)
-		top_requests_part(&sums->requests, &sums->stacks, thread->ident, record, activity,
-				  number, ns);
+	if (!thread)
+		return;
+	top_requests_part(&sums->requests, &sums->stacks, thread->ident, record, activity, number,
+			  ns);
+	if (!sums->calls.count)
+		top_pieces_forget(&sums->pieces, record->end);
+	else if (number)
+		thread->last_piece =
+			top_pieces_add(&sums->pieces, record->end, thread->last_piece, number, ns);
 }
 
 /*
@@ -274,6 +280,8 @@ bool top_sums_begin(struct top_sums *sums, uint64_t now_ns)
 	is_made = table_begin(&sums->threads) && is_made;
 	is_made = top_requests_begin(&sums->requests) && is_made;
 	is_made = top_stacks_begin(&sums->stacks) && is_made;
+	is_made = top_pieces_begin(&sums->pieces) && is_made;
+	top_pieces_forget(&sums->pieces, now_ns);
 	return top_calls_begin(&sums->calls) && is_made;
 }
 
@@ -284,6 +292,7 @@ void top_sums_end(struct top_sums *sums)
 	table_end(&sums->threads);
 	top_requests_end(&sums->requests);
 	top_stacks_end(&sums->stacks);
+	top_pieces_end(&sums->pieces);
 	top_calls_end(&sums->calls);
 	*sums = (struct top_sums){ .second = 0 };
 }
@@ -314,10 +323,14 @@ static void go_to_second(struct top_sums *sums, uint64_t second)
 		sums->events[sums->second % TOP_SECONDS] = 0;
 		sums->samples[sums->second % TOP_SECONDS] = 0;
 	}
+	if (sums->pieces.generation != sums->stacks.generation)
+		top_pieces_forget(&sums->pieces, sums->second * SECOND_NS);
+	sums->pieces.generation = sums->stacks.generation;
 }
 
-static void call_add(struct top_sums *sums, const struct record *record,
-		     const struct top_names *names)
+/* The last piece of its thread's time; 0 = none. */
+static uint64_t call_add(struct top_sums *sums, const struct record *record,
+			 const struct top_names *names)
 {
 	double ns = (double)(record->end - record->start);
 	enum top_part part;
@@ -332,17 +345,20 @@ static void call_add(struct top_sums *sums, const struct record *record,
 				 names->is_write(names->context, record->name), sums->second) &&
 	    thread)
 		thread->ident = record->ident;
+	return thread ? thread->last_piece : 0;
 }
 
 void top_sums_add(struct top_sums *sums, const struct record *record, const struct top_names *names)
 {
+	uint64_t last_piece = 0;
+
 	go_to_second(sums, record->end / SECOND_NS);
 	sums->events[sums->second % TOP_SECONDS]++;
 	if (record->type == RECORD_SAMPLE)
 		sample_add(sums, record, entry_of(&sums->threads, record->name, 0, 0));
 	else if (record->type == RECORD_OP || record->type == RECORD_WAIT)
-		call_add(sums, record, names);
-	top_calls_add(&sums->calls, record, thread_of(record));
+		last_piece = call_add(sums, record, names);
+	top_calls_add(&sums->calls, record, thread_of(record), last_piece);
 }
 
 void top_sums_tick(struct top_sums *sums, uint64_t now_ns)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "top_calls.h"
+#include "top_pieces.h"
 #include "top_requests.h"
 
 enum {
@@ -37,6 +38,7 @@ struct top_entry {
 	uint32_t stack;      /* one from which the class was called */
 	uint64_t sampled_ns; /* of a thread: its CPU time as of its last sample, 0 = none yet */
 	uint64_t queued_ns;  /* and its time in the run queue */
+	uint64_t last_piece; /* of its time */
 	struct top_sum seconds[TOP_SECONDS][TOP_SERIES];
 	float parts_ns[TOP_SECONDS][TOP_PARTS]; /* of a thread */
 };
@@ -53,6 +55,7 @@ struct top_sums {
 	struct top_requests requests;
 	struct top_stacks stacks;
 	struct top_calls calls;
+	struct top_pieces pieces; /* once there is a call */
 	double events[TOP_SECONDS];
 	double samples[TOP_SECONDS];
 	uint64_t second; /* the one that is being filled */

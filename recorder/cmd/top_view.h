@@ -45,6 +45,12 @@ struct top_lines {
 	size_t count;
 };
 
+/* Which icicle: the first one is 0. Those of slow calls have one number, and a function each. */
+struct top_picture {
+	unsigned number;
+	uint32_t call; /* string: the function; 0 = the icicle is of no one's calls */
+};
+
 /* All that a view is of; nothing of it is changed. */
 struct top_state {
 	pid_t pid;
@@ -56,8 +62,8 @@ struct top_state {
 	struct top_labels *labels;
 	uint64_t now_ns;
 	struct top_view view;
-	unsigned columns;   /* of a line */
-	unsigned picture;   /* which icicle, below top_icicle_count() */
+	unsigned columns; /* of a line */
+	struct top_picture picture;
 	const char *filter; /* a part of a row's name; "" = all rows */
 	const char *status; /* the last answer to STATUS; NULL = none */
 	const char *note;   /* the last change, as a sentence; "" = none */
@@ -133,7 +139,9 @@ bool top_value_label(const struct top_state *, const struct top_value_row *,
 
 /* top_flames.c */
 void top_table_icicle(const struct top_state *, size_t rows, struct top_lines *);
-unsigned top_icicle_count(void);
+/* The next one, or the one before, in a ring. Functions are those that were called since then. */
+struct top_picture top_picture_next(const struct top_sums *, uint64_t since_ns, struct top_picture,
+				    bool is_back);
 /* "running", "locks" */
 const char *top_activity_word(enum top_part);
 /* Names of a stack's functions, the outermost first, then the call and the lock: how many; "" where

@@ -41,15 +41,15 @@ static void call(uint32_t thread, uint64_t end_ms, uint64_t ms, uint64_t length,
 				   .fd = 0 };
 	struct record value = { .type = RECORD_LINK, .what = LINK_VALUE, .parent = op.id };
 
-	top_calls_add(&calls, &op, thread);
+	top_calls_add(&calls, &op, thread, 0);
 	value.ident = LENGTH;
 	value.value = length;
 	value.count = PROBE_SIGNED;
-	top_calls_add(&calls, &value, thread);
+	top_calls_add(&calls, &value, thread, 0);
 	value.ident = PATH;
 	value.value = path;
 	value.count = PROBE_STRING;
-	top_calls_add(&calls, &value, thread);
+	top_calls_add(&calls, &value, thread, 0);
 }
 
 static void request(uint32_t thread, uint64_t end_ms, uint64_t ms, bool is_slow)

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "roster.h"
+#include "stacks.h"
 #include "suite.h"
 #include "top_terminal.h"
 #include "top_view.h"
@@ -56,7 +57,8 @@ static void add(const struct record *record, int count)
 	struct top_names names = top_labels_names(labels);
 	struct record copy = *record;
 
-	copy.id = copy.parent = (uint64_t)thread << 32 | 1;
+	copy.parent = (uint64_t)thread << 32 | 1;
+	copy.id = record->id ? record->id : copy.parent;
 	for (int i = 0; i < count; i++)
 		top_sums_add(&sums, &copy, &names);
 }
@@ -307,8 +309,151 @@ START_TEST(words_that_do_not_fit_are_in_the_next_line)
 }
 END_TEST
 
+/* --- slow calls --- */
+
+enum { SLOW_CALLS = TOP_ACTIVITIES + 1 };
+
+/* Calls of 1 ms in the last second, which read for half of it. One in twenty takes 9 ms, and waits
+ * for a lock for 6 of them. A sample there tells of code. A moment before takes no time. */
+static void add_calls(const char *name, unsigned count, unsigned samples_ms, unsigned queued_ms)
+{
+	struct record call = { .type = RECORD_OP, .what = KIND_OP_USER };
+	struct record read = { .type = RECORD_OP, .what = KIND_IO, .name = CALL_READ, .fd = -1 };
+	struct record sample = { .type = RECORD_SAMPLE, .name = thread, .id = MS, .value = MS };
+	struct record wait = { .type = RECORD_WAIT, .what = REASON_MUTEX, .value = BIG };
+
+	sample.stack = stacks_intern(recorder_arena, &(uint64_t){ 0x1234 }, 1);
+	wait.ident = string("big");
+	wait.name = string("pthread_mutex_lock");
+	call.start = call.end = 999 * S;
+	call.name = string("moment");
+	add(&call, 1);
+	call.name = string(name);
+	for (unsigned i = 0; i < count; i++) {
+		call.start = 999 * S + i * 9 * MS;
+		call.end = call.start + (i % 20 == 19 ? 9 : 1) * MS;
+		read.start = call.start + MS / 4;
+		read.end = read.start + MS / 2;
+		wait.start = call.start + MS;
+		wait.end = wait.start + 6 * MS;
+		add(&read, 1);
+		if (i % 20 == 19) {
+			add(&wait, 1);
+			sample.start = sample.end = wait.end;
+			sample.value += samples_ms * MS;
+			sample.id += queued_ms * MS;
+			add(&sample, samples_ms > 0);
+		}
+		add(&call, 1);
+	}
+}
+
+static const struct {
+	unsigned columns, rows, calls, samples_ms, queued_ms;
+	const char *picture;
+} pictures[] = {
+	/* 0 */
+	{ 80, 24, 100, 0, 0,
+	  "SLOW CALLS of parse: 5, of 9.00 ms each, against 95 others, of 1.00 ms (f:\n"
+	  "  running)\n"
+	  "|(code and run queue, |pthread_mutex_lock 6.00 ms/-                         |rea\n"
+	  "                      |big 6.00 ms/-                                        |\n" },
+	/* 1 */
+	{ 200, 50, 100, 0, 0,
+	  "SLOW CALLS of parse: 5, of 9.00 ms each, against 95 others, of 1.00 ms (f: running)\n"
+	  "|(code and run queue, not sampled) 2.50 ms/500.0 us     |pthread_mutex_lock 6.00 ms/-"
+	  "                                                                                   "
+	  "                     |read      \n"
+	  "                                                        |big 6.00 ms/-              "
+	  "                                                                                   "
+	  "                      |\n" },
+	/* 2 */
+	{ 80, 24, 100, 2, 0,
+	  "SLOW CALLS of parse: 5, of 9.00 ms each, against 95 others, of 1.00 ms (f:\n"
+	  "  running)\n"
+	  "|(code a|0x1234       |pthread_mutex_lock 6.00 ms/-                         |rea\n"
+	  "                      |big 6.00 ms/-                                        |\n" },
+	/* 3: samples stand for more time than there was */
+	{ 200, 50, 100, 5, 0,
+	  "SLOW CALLS of parse: 5, of 9.00 ms each, against 95 others, of 1.00 ms (f: running)\n"
+	  "|(code and run queue, too short for samples)            |pthread_mutex_lock 6.00 ms/-"
+	  "                                                                                   "
+	  "                     |read      \n"
+	  "                                                        |big 6.00 ms/-              "
+	  "                                                                                   "
+	  "                      |\n" },
+	/* 4: the run queue has too much, code has not */
+	{ 80, 24, 100, 2, 8,
+	  "SLOW CALLS of parse: 5, of 9.00 ms each, against 95 others, of 1.00 ms (f:\n"
+	  "  running)\n"
+	  "|(code a|0x1234       |pthread_mutex_lock 6.00 ms/-                         |rea\n"
+	  "                      |big 6.00 ms/-                                        |\n" },
+	/* 5 */
+	{ 80, 24, 49, 0, 0,
+	  "SLOW CALLS of parse: too few to tell, 49 of 50 (f: running)\n"
+	  "a longer window has more calls: ]\n" },
+};
+
+/* Without the lines above it, and empty ones below. */
+static const char *picture(unsigned columns, unsigned height)
+{
+	char *text = strstr(screen(TOP_ICICLE, columns, height), "SLOW ");
+	size_t used;
+
+	ck_assert_ptr_nonnull(text);
+	used = strlen(text) - strlen("prompt");
+	while (used > 1 && text[used - 2] == '\n')
+		used--;
+	text[used] = '\0';
+	return text;
+}
+
+START_TEST(slow_calls_are_beside_the_others)
+{
+	begin();
+	add_calls("parse", pictures[_i].calls, pictures[_i].samples_ms, pictures[_i].queued_ms);
+	state.picture = (struct top_picture){ SLOW_CALLS, string("parse") };
+	ck_assert_str_eq(picture(pictures[_i].columns, pictures[_i].rows), pictures[_i].picture);
+	end();
+}
+END_TEST
+
+/* There and back: sorts of time, slow requests, and functions in the order of their names' ids. */
+START_TEST(each_function_that_was_called_has_a_picture)
+{
+	struct top_picture at = { .number = TOP_ACTIVITIES };
+	uint32_t calls[3] = { 0 };
+
+	begin();
+	add_calls("parse", 1, 0, 0);
+	add_calls("rebuild", 1, 0, 0);
+	calls[0] = string("parse");
+	calls[1] = string("rebuild");
+	for (unsigned i = 0; i < 3; i++) {
+		at = top_picture_next(&sums, BEGIN_S * S, at, false);
+		ck_assert_uint_eq(at.number, i < 2 ? SLOW_CALLS : 0);
+		ck_assert_uint_eq(at.call, calls[i]);
+	}
+	for (unsigned i = 2; i-- > 0;) {
+		at = top_picture_next(&sums, BEGIN_S * S, at, true);
+		ck_assert_uint_eq(at.number, SLOW_CALLS);
+		ck_assert_uint_eq(at.call, calls[i]);
+	}
+	for (unsigned i = TOP_ACTIVITIES + 1; i-- > 0;) {
+		at = top_picture_next(&sums, BEGIN_S * S, at, true);
+		ck_assert_uint_eq(at.number, i);
+		ck_assert_uint_eq(at.call, 0);
+	}
+	at = top_picture_next(&sums, NOW_S * S, at, true); /* nothing was called since then */
+	ck_assert_uint_eq(at.number, TOP_ACTIVITIES);
+	end();
+}
+END_TEST
+
 SUITE()
 {
+	TEST(each_function_that_was_called_has_a_picture);
+	EACH(slow_calls_are_beside_the_others, pictures);
 	EACH(each_number_is_in_its_column, rows);
 	TEST(words_that_do_not_fit_are_in_the_next_line);
 }
