@@ -120,6 +120,11 @@ static struct top_call_sum sum_of(const struct top_call *calls, size_t count)
 				      .slowest = last->op };
 }
 
+uint64_t top_calls_since_ns(const struct top_calls *calls)
+{
+	return calls->count > TOP_CALLS_MAX ? calls->ring[calls->count % TOP_CALLS_MAX].end_ns : 0;
+}
+
 struct top_call_sum *top_calls_list(const struct top_calls *calls, uint64_t since_ns, size_t *count)
 {
 	struct top_call_sum *sums = malloc(TOP_NAMES_MAX * sizeof(*sums));

@@ -54,6 +54,8 @@ bool top_calls_begin(struct top_calls *);
 void top_calls_end(struct top_calls *);
 /* By a thread, whose last piece of time that was. */
 void top_calls_add(struct top_calls *, const struct record *, uint32_t thread, uint64_t last_piece);
+/* Those are here that ended later; 0 = all. */
+uint64_t top_calls_since_ns(const struct top_calls *);
 /* Of those that ended since then, those that took the most time in all first; the caller frees the
  * list. */
 struct top_call_sum *top_calls_list(const struct top_calls *, uint64_t since_ns, size_t *count);

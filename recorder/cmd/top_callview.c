@@ -115,13 +115,22 @@ static void call_line(const struct top_state *state, const struct top_call_sum *
 		     top_time_text((double)sum->most_ns, max), values);
 }
 
+/* Of which there are calls: where they are many, the last ones fill less than the window. */
+static double call_seconds(const struct top_state *state, uint64_t since_ns)
+{
+	uint64_t kept_ns = top_calls_since_ns(&state->sums->calls);
+
+	return kept_ns > since_ns && kept_ns < state->now_ns
+		       ? (double)(state->now_ns - kept_ns) / 1e9
+		       : top_view_seconds(state->sums, state->view, state->now_ns);
+}
+
 static void table_calls(const struct top_state *state, size_t most, struct top_lines *lines)
 {
-	double seconds = top_view_seconds(state->sums, state->view, state->now_ns);
+	uint64_t since_ns = top_view_since_ns(state->sums, state->view, state->now_ns);
+	double seconds = call_seconds(state, since_ns);
 	size_t count, shown = 0, before = lines->count;
-	struct top_call_sum *sums =
-		top_calls_list(&state->sums->calls,
-			       top_view_since_ns(state->sums, state->view, state->now_ns), &count);
+	struct top_call_sum *sums = top_calls_list(&state->sums->calls, since_ns, &count);
 	bool is_wide = state->columns >= WIDE_CALL_COLUMNS;
 	int wide = call_name_width(state);
 

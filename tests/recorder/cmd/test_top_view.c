@@ -450,8 +450,22 @@ START_TEST(each_function_that_was_called_has_a_picture)
 }
 END_TEST
 
+START_TEST(calls_a_second_are_those_of_the_time_that_they_fill)
+{
+	struct record call = { .type = RECORD_OP, .what = KIND_OP_USER, .end = NOW_S * S - S / 2 };
+
+	begin();
+	call.name = string("parse");
+	call.start = call.end - MS;
+	add(&call, 2 * TOP_CALLS_MAX);
+	ck_assert_ptr_nonnull(strstr(screen(TOP_PROBES, 80, 24), " 131.1k   1.00 ms   1.00 ms"));
+	end();
+}
+END_TEST
+
 SUITE()
 {
+	TEST(calls_a_second_are_those_of_the_time_that_they_fill);
 	TEST(each_function_that_was_called_has_a_picture);
 	EACH(slow_calls_are_beside_the_others, pictures);
 	EACH(each_number_is_in_its_column, rows);
