@@ -33,14 +33,30 @@ static bool has_parent(const struct recording *recording, uint32_t process)
 	return false;
 }
 
-/* Began a process by itself: the run had not come to it before. */
+bool floor_is_of_later_run(const struct recording *recording, uint32_t thread)
+{
+	uint32_t op = thread < recording->thread_count ? recording->threads[thread].op : NO_INDEX;
+	bool has_ended = false;
+	for (size_t t = 0; op != NO_INDEX && t < recording->thread_count; t++) {
+		uint32_t other = recording->threads[t].op;
+		if (other == NO_INDEX ||
+		    recording->ops[other].start_ns >= recording->ops[op].start_ns)
+			continue;
+		if (recording->extras[other].open ||
+		    recording->ops[other].end_ns > recording->ops[op].start_ns)
+			return false;
+		has_ended = true;
+	}
+	return has_ended;
+}
+
+/* Began a process by itself, beside others: the run had not come to it before. */
 static bool is_begin(const struct recording *recording, uint32_t thread)
 {
 	uint32_t process = recording->threads[thread].process;
-	for (uint32_t i = 0; i < thread; i++)
-		if (recording->threads[i].process == process)
-			return false;
-	return !has_parent(recording, process);
+	if (recording->threads[thread].tid != recording->processes[process].pid)
+		return false;
+	return !has_parent(recording, process) && !floor_is_of_later_run(recording, thread);
 }
 
 static uint32_t class_of_op(const struct class_table *classes, uint32_t op)

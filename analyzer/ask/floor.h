@@ -34,4 +34,7 @@ void floor_build(struct floor *floor, const struct script *script,
 		 const struct class_table *classes, const bool *is_kept, double factor,
 		 const struct replayer *replayer);
 
+/* No other thread was there any more when this one began: it is of another run in the same file. */
+bool floor_is_of_later_run(const struct recording *recording, uint32_t thread);
+
 #endif

@@ -48,7 +48,9 @@ static void describe(const struct analysis *analysis, const struct floor_cause *
 		     char text[CAUSE_BYTES])
 {
 	const char *class = class_text(analysis, cause->class);
-	if (cause->part == TRACE_START)
+	if (cause->part == TRACE_START && floor_is_of_later_run(analysis->recording, cause->thread))
+		snprintf(text, CAUSE_BYTES, "was not there yet, as it is of a later run,");
+	else if (cause->part == TRACE_START)
 		snprintf(text, CAUSE_BYTES, "was started by nobody that is recorded");
 	else if (cause->part == TRACE_CPU)
 		snprintf(text, CAUSE_BYTES, "goes to sleep, and comes back to a CPU");
@@ -68,8 +70,12 @@ static void describe(const struct analysis *analysis, const struct floor_cause *
 /* Whether it would help depends on what the wait is for. */
 static const char *advice_for(const struct analysis *analysis, const struct floor_cause *cause)
 {
+	if (cause->part == TRACE_START && floor_is_of_later_run(analysis->recording, cause->thread))
+		return "record what starts both, or give each run its own file (WCPROF_OUTPUT)";
+	if (cause->part == TRACE_START)
+		return "record from the start";
 	if (cause->part != TRACE_STEP)
-		return cause->part == TRACE_START ? "record from the start" : MEASURE;
+		return MEASURE;
 	if (cause->wait != NO_INDEX && analysis->recording->waits[cause->wait].timed_out)
 		return MEASURE;
 	if (cause->class != NO_INDEX && cause->wait == NO_INDEX && analysis->script.arrivals &&

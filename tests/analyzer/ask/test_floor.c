@@ -115,18 +115,27 @@ START_TEST(what_began_later_had_not_to_wait)
 {
 	struct sketch sketch;
 	struct rec_process processes[] = { { .pid = 1 }, { .pid = 2, .ppid = 7 } };
-	for (int is_child = 0; is_child < 2; is_child++) {
+	static const struct {
+		double main_ms;
+		uint32_t parent;
+		double floor_ms;
+	} rows[] = {
+		/* 0: while the first one goes on */ { 60, 7, 0 },
+		/* 1: the first one is its parent */ { 60, 1, 50 },
+		/* 2: it is of another run, long after the first one */ { 10, 7, 50 },
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		sketch_begin(&sketch);
 		sketch.rec.processes = processes;
 		sketch.rec.process_count = 2;
-		sketch_thread(&sketch, "main", 0, 10);
+		sketch_thread(&sketch, "main", 0, rows[i].main_ms);
 		sketch_thread(&sketch, "client", 50, 80);
-		processes[1].ppid = is_child ? 1 : 7;
+		processes[1].ppid = rows[i].parent;
 		processes[1].op = sketch_op(&sketch, KIND_PROCESS, "client", NO_INDEX, 50, 80);
 		sketch.threads[1].process = 1;
 		sketch_end(&sketch);
 		const struct floor floor = floor_of(&sketch, NULL);
-		ck_assert_double_eq(floor.floor_ns, is_child ? 50e6 : 0);
+		ck_assert_double_eq(floor.floor_ns, rows[i].floor_ms * 1e6);
 		sketch_free(&sketch);
 	}
 }

@@ -45,6 +45,39 @@ START_TEST(a_run_that_nothing_shortens_is_withheld)
 }
 END_TEST
 
+/* Two runs of a program were written into one file. */
+START_TEST(runs_that_follow_each_other_are_told_apart)
+{
+	struct options options = {
+		.top = 10, .factors = { { 0, 0.5 }, 2 }, .class_regex = "", .model = "threads"
+	};
+
+	for (int is_beside = 0; is_beside < 2; is_beside++) {
+		struct sketch sketch;
+		struct analysis analysis;
+		char error[OPTIONS_ERROR_BYTES];
+		struct rec_process processes[] = { { .pid = 1, .ppid = 9 },
+						   { .pid = 2, .ppid = 9 } };
+		sketch_begin(&sketch);
+		sketch.rec.processes = processes;
+		sketch.rec.process_count = 2;
+		sketch_thread(&sketch, "one", 0, is_beside ? 35 : 10);
+		sketch_thread(&sketch, "two", 30, 40);
+		processes[1].op = sketch_op(&sketch, KIND_PROCESS, "two", NO_INDEX, 30, 40);
+		sketch.threads[1].process = 1;
+		sketch_sleep(&sketch, 0, "nap", 0, is_beside ? 35 : 10);
+		sketch_sleep(&sketch, 1, "nap", 30, 40);
+		sketch_end(&sketch);
+		ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, NULL, error), 0);
+		const char *line = analysis.checks.rows[CHECK_PINNED].line;
+		ck_assert((strstr(line, "its own file") != NULL) == !is_beside);
+		ck_assert(strstr(line, "record from the start") == NULL);
+		analysis_free(&analysis);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
 /* All changes together leave no more than one of them. */
 START_TEST(one_change_bounds_all)
 {
@@ -80,5 +113,6 @@ END_TEST
 SUITE()
 {
 	TEST(a_run_that_nothing_shortens_is_withheld);
+	TEST(runs_that_follow_each_other_are_told_apart);
 	TEST(one_change_bounds_all);
 }
