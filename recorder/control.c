@@ -42,6 +42,7 @@
 #include "objects.h"
 #include "owncost.h"
 #include "peers.h"
+#include "probe_patch.h"
 #include "probe_traps.h"
 #include "quota.h"
 #include "sampler.h"
@@ -185,7 +186,7 @@ static int tick(void)
 	uint64_t now_ns = clock_take_pair().mono_ns;
 	bool is_trial = trial_tick(now_ns);
 	int slot_ms = budget_tick(now_ns, trial_is_on());
-	int lease_ms = lease_tick(now_ns);
+	int lease_ms = sooner(lease_tick(now_ns), probe_lease_tick(now_ns));
 	int due_ms = do_what_is_due(now_ns, is_trial);
 
 	return sooner(sooner(slot_ms, lease_ms), due_ms);
@@ -361,6 +362,7 @@ static void serve_until_wanted(void)
 		serve();
 	budget_leave();
 	lease_leave();
+	probe_lease_leave();
 	stop_serving();
 }
 

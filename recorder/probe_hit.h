@@ -49,6 +49,7 @@ struct probe {
 	struct arena *arena;           /* that has the name; written last */
 	uint32_t name;                 /* string id */
 	uint32_t is_on;
+	uint64_t until_ns;                 /* of its lease; 0: it has none */
 	uint16_t reads_return;             /* some value is known only then */
 	uint16_t reads_vectors;            /* some value is in one when the probe is hit */
 	uint8_t flags;                     /* of its ops: FIELD_CHOSEN if it leaves calls out */

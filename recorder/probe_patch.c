@@ -24,7 +24,8 @@
 
 enum {
 	PAGE = 4096,
-	BLOCK = 16 /* bytes that one store changes */
+	BLOCK = 16, /* bytes that one store changes */
+	NS_PER_MS = 1000000
 };
 
 static uint32_t used; /* of the table */
@@ -308,7 +309,7 @@ static void follow_requests(void)
 	(void)requests_follow(REQUESTS_FOR_PROBES, is_wanted);
 }
 
-const char *probe_add(const struct probe_order *order)
+const char *probe_add(const struct probe_order *order, uint64_t until_ns)
 {
 	uint8_t jump[PROBE_JUMP_BYTES];
 	struct probe *probe;
@@ -341,6 +342,7 @@ const char *probe_add(const struct probe_order *order)
 	if (why)
 		(void)add_to_semaphore(order, (uint16_t)-1);
 	probe->is_on = !why;
+	probe->until_ns = until_ns;
 	follow_requests();
 	return why;
 }
@@ -358,26 +360,76 @@ static bool is_called(const struct probe *probe, const char *name, uint32_t byte
 	       (strlen(probe->order.name) == bytes && memcmp(probe->order.name, name, bytes) == 0);
 }
 
+/* False: it is still there. */
+static bool take_out(struct probe *probe)
+{
+	uint8_t jump[PROBE_JUMP_BYTES];
+
+	write_jump(probe, jump);
+	/* Where its bytes are others now, its file is gone, and it is gone too. */
+	if (change(probe->address, jump, probe->order.old) && is_there(probe, jump))
+		return false;
+	(void)add_to_semaphore(&probe->order, (uint16_t)-1);
+	probe->is_on = false;
+	return true;
+}
+
 uint32_t probe_remove(const char *name, uint32_t bytes)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < used; i++) {
-		struct probe *probe = &probe_table[i];
-		uint8_t jump[PROBE_JUMP_BYTES];
-
-		if (!probe->is_on || !is_called(probe, name, bytes))
-			continue;
-		write_jump(probe, jump);
-		/* Where its bytes are others now, its file is gone, and it is gone too. */
-		if (change(probe->address, jump, probe->order.old) && is_there(probe, jump))
-			continue;
-		(void)add_to_semaphore(&probe->order, (uint16_t)-1);
-		probe->is_on = false;
-		count++;
-	}
+	for (uint32_t i = 0; i < used; i++)
+		if (probe_table[i].is_on && is_called(&probe_table[i], name, bytes))
+			count += take_out(&probe_table[i]);
 	follow_requests();
 	return count;
+}
+
+/* --- The lease -------------------------------------------------------------------------------- */
+
+static bool has_lease(const struct probe *probe)
+{
+	return probe->is_on && probe->until_ns != 0;
+}
+
+void probe_lease_renew(uint64_t until_ns)
+{
+	for (uint32_t i = 0; i < used; i++)
+		if (has_lease(&probe_table[i]) && probe_table[i].until_ns < until_ns)
+			probe_table[i].until_ns = until_ns;
+}
+
+/* One that the system does not let be changed stays, and is not tried again. */
+static void end_leases(uint64_t now_ns)
+{
+	bool has_changed = false;
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct probe *probe = &probe_table[i];
+
+		if (!has_lease(probe) || probe->until_ns > now_ns)
+			continue;
+		probe->until_ns = 0;
+		has_changed |= take_out(probe);
+	}
+	if (has_changed)
+		follow_requests();
+}
+
+int probe_lease_tick(uint64_t now_ns)
+{
+	uint64_t soonest_ns = UINT64_MAX;
+
+	end_leases(now_ns);
+	for (uint32_t i = 0; i < used; i++)
+		if (has_lease(&probe_table[i]) && probe_table[i].until_ns < soonest_ns)
+			soonest_ns = probe_table[i].until_ns;
+	return soonest_ns == UINT64_MAX ? -1 : (int)((soonest_ns - now_ns) / NS_PER_MS) + 1;
+}
+
+void probe_lease_leave(void)
+{
+	end_leases(UINT64_MAX);
 }
 
 uint32_t probe_places(void)

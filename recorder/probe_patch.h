@@ -9,6 +9,9 @@
  *
  * The moved instructions stay where they are, for ever: threads may be inside.
  *
+ * A probe may have a lease, as recording may (lease.h). It goes by itself when nobody renews that:
+ * whoever put it in may have been killed.
+ *
  * The control thread only.
  */
 #ifndef WCPROF_PROBE_PATCH_H
@@ -21,12 +24,18 @@
 
 /* Whether the struct is one, and all of it within bounds. */
 bool probe_order_is_valid(const struct probe_order *) HIDDEN;
-/* NULL: the probe is there. Else the reason why it is not, as a sentence's end; nothing has
- * changed. */
-const char *probe_add(const struct probe_order *) HIDDEN;
+/* NULL: the probe is there, until then by the monotonic clock; 0 = until it is removed. Else the
+ * reason why it is not, as a sentence's end; nothing has changed. */
+const char *probe_add(const struct probe_order *, uint64_t until_ns) HIDDEN;
 /* Those with that name, or all if it is empty; how many there were. */
 uint32_t probe_remove(const char *name, uint32_t bytes) HIDDEN;
 uint32_t probe_count(void) HIDDEN;
+/* No lease ends sooner. */
+void probe_lease_renew(uint64_t until_ns) HIDDEN;
+/* Removes those whose lease is over. In how many ms the next one ends; -1 = there is none. */
+int probe_lease_tick(uint64_t now_ns) HIDDEN;
+/* The thread is about to end: nobody would remove those that have a lease. */
+void probe_lease_leave(void) HIDDEN;
 /* Places that were ever probed: the first ones of probe_table. Any thread. */
 uint32_t probe_places(void) HIDDEN;
 

@@ -36,19 +36,49 @@ static bool read_order(const struct setting_value *argument, struct probe_order 
 	return probe_order_is_valid(order);
 }
 
+enum { LEASE_S_MAX = 86400 };
+#define NS_PER_S  UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
+
+/* When the lease ends that is asked for; 0 = none is. False: it is no such time. */
+static bool read_lease(const struct request *request, uint64_t *until_ns)
+{
+	const struct setting_value *argument = verbs_find(request, "lease_s");
+	uint64_t seconds;
+
+	*until_ns = 0;
+	if (!argument)
+		return true;
+	if (!text_parse_u64(argument->value, argument->value_bytes, &seconds) || seconds < 1 ||
+	    seconds > LEASE_S_MAX)
+		return false;
+	*until_ns = clock_mono_ns() + seconds * NS_PER_S;
+	return true;
+}
+
+static void refuse_lease(struct text *answer)
+{
+	verbs_refuse(answer, "argument", "lease_s is a number from 1 to 86400");
+}
+
 /* Of the control thread's. */
 static struct probe_order order;
 
 void verb_PROBE(struct request *request, struct text *answer)
 {
+	uint64_t until_ns;
 	const char *why;
 
+	if (!read_lease(request, &until_ns)) {
+		refuse_lease(answer);
+		return;
+	}
 	if (!read_order(verbs_find(request, "order"), &order)) {
 		verbs_refuse(answer, "argument",
 			     "no such order: wcprof probe of the same version makes them");
 		return;
 	}
-	why = probe_add(&order);
+	why = probe_add(&order, until_ns);
 	if (why) {
 		verbs_refuse(answer, "refused", why);
 		return;
@@ -86,6 +116,13 @@ static uint64_t min_ns_of(const struct probe *probe)
 	return (uint64_t)((unsigned __int128)load_relaxed(&probe->min_ticks) * rate >> 32);
 }
 
+static uint64_t left_ms(const struct probe *probe)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	return now_ns < probe->until_ns ? (probe->until_ns - now_ns) / NS_PER_MS : 0;
+}
+
 static void put_probe(struct text *answer, uint32_t index)
 {
 	const struct probe *probe = &probe_table[index];
@@ -99,15 +136,22 @@ static void put_probe(struct text *answer, uint32_t index)
 	text_put_key_u64(answer, "min_permille", probe->order.min_permille);
 	text_put_key(answer, "when");
 	text_put_json(answer, probe->order.when, strlen(probe->order.when));
+	if (probe->until_ns)
+		text_put_key_u64(answer, "lease_left_ms", left_ms(probe));
 	text_put_literal(answer, "}");
 }
 
 void verb_PROBES(struct request *request, struct text *answer)
 {
 	bool is_first = true;
-	uint64_t left_out = 0;
+	uint64_t left_out = 0, until_ns;
 
-	(void)request;
+	if (!read_lease(request, &until_ns)) {
+		refuse_lease(answer);
+		return;
+	}
+	if (until_ns)
+		probe_lease_renew(until_ns);
 	verbs_begin_answer(answer);
 	text_put_key(answer, "probes");
 	text_put_literal(answer, "[");

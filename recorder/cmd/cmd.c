@@ -247,6 +247,9 @@ static bool set_watch_option(struct cmd_options *options, char letter, const cha
 	case 'W':
 		options->when = argument;
 		return true;
+	case 'x':
+		options->lease = argument;
+		return true;
 	case 'e':
 		options->every = argument;
 		return true;

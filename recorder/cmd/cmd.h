@@ -52,6 +52,7 @@ struct cmd_options {
 	const char *remove;
 	const char *min;
 	const char *when;
+	const char *lease;
 	bool list;
 	char listed; /* the letter of what can be probed, 0: none is to be listed */
 	const char *every;

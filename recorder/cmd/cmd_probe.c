@@ -18,7 +18,7 @@
 #include "visible.h"
 
 enum {
-	ORDER_LINE_BYTES = 32 + 2 * sizeof(struct probe_order),
+	ORDER_LINE_BYTES = 64 + 2 * sizeof(struct probe_order),
 	PATH_BYTES = 4200,
 	NEAREST_LINES_MAX = 20 /* lines up and down that are tried instead of one */
 };
@@ -140,6 +140,8 @@ static bool send_order(struct probing *probing, const struct probe_order *order,
 
 	for (size_t i = 0; i < sizeof(*order); i++)
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "%02x", from[i]);
+	if (probing->options->lease)
+		snprintf(line + used, sizeof(line) - used, " lease_s=%s", probing->options->lease);
 	return client_ask(probing->target->socket, line, answer) && answer->is_ok;
 }
 
@@ -264,6 +266,12 @@ static bool read_time(const char *text, uint64_t *ns)
 	return false;
 }
 
+/* The process says which are too many. */
+static bool is_whole_number(const char *text)
+{
+	return text[0] && strlen(text) < 10 && strspn(text, "0123456789") == strlen(text);
+}
+
 /* "p95", "p99.9": its thousandths; false: it is none of them. */
 static bool read_percentile(const char *text, uint16_t *permille)
 {
@@ -287,8 +295,8 @@ static void print_list(const struct target *target, const char *object)
 	at = at ? at + 1 : at;
 	while (at && (probe = client_next(&at))) {
 		char name[PROBE_ORDER_NAME_BYTES * 6];
-		uint64_t calls = 0, brief = 0, unmet = 0, permille = 0, min_ns = 0;
-		char share[64] = "";
+		uint64_t calls = 0, brief = 0, unmet = 0, permille = 0, min_ns = 0, left_ms;
+		char share[64] = "", lease[64] = "";
 
 		(void)client_number(probe, "calls", &calls);
 		(void)client_number(probe, "brief", &brief);
@@ -298,12 +306,15 @@ static void print_list(const struct target *target, const char *object)
 		if (permille)
 			snprintf(share, sizeof(share), " (below p%g, now %.1f us)",
 				 (double)permille / 10, (double)min_ns / 1e3);
+		if (client_number(probe, "lease_left_ms", &left_ms))
+			snprintf(lease, sizeof(lease), "; goes in %llu s if nobody renews that",
+				 (unsigned long long)(left_ms / 1000 + 1));
 		if (client_string(probe, "name", name, sizeof(name)))
 			printf("%d %s: %s: %llu calls while recording, %llu of them too short to "
-			       "be recorded%s, %llu not as the condition says\n",
+			       "be recorded%s, %llu not as the condition says%s\n",
 			       (int)target->pid, visible(target->name), name,
 			       (unsigned long long)calls, (unsigned long long)brief, share,
-			       (unsigned long long)unmet);
+			       (unsigned long long)unmet, lease);
 		free(probe);
 	}
 	if (client_number(object, "left_out", &left_out) && left_out)
@@ -388,6 +399,8 @@ int cmd_probe(struct cmd_options *options)
 	    !read_percentile(options->min, &probing.min_permille))
 		return cmd_fail("--min %s: a number and ns, us, ms or s; or p1 to p99.9",
 				options->min);
+	if (options->lease && !is_whole_number(options->lease))
+		return cmd_fail("--lease %s: a number of seconds", options->lease);
 	if (options->when && !cmd_check_condition("when", options->when))
 		return CMD_USAGE;
 	probing.when = options->when ? options->when : "";

@@ -19,8 +19,6 @@
 enum {
 	/* The longest window, and then some: a dump of it is taken after it was seen. */
 	KEEP_S = 90,
-	/* Three renewals may fail. The leases of the agent are longer than a minute. */
-	LEASE_S = 20,
 	LINE_BYTES = TOP_NOTE_BYTES
 };
 
@@ -130,7 +128,7 @@ static bool has_lease(const struct client_answer *status)
 	uint64_t left_ms;
 
 	return client_number(status->text, "lease_left_ms", &left_ms) &&
-	       number_of(status, "lease_s") == LEASE_S;
+	       number_of(status, "lease_s") == TOP_LEASE_S;
 }
 
 /* Begins the line with a lease, and a setting that has it forget. */
@@ -145,7 +143,7 @@ static size_t begin_line(struct top_control *control)
 				     : !was_on && number_of(&control->before, "events") == 0;
 	if (control->is_ours)
 		used += (size_t)snprintf(control->line + used, LINE_BYTES - used, " lease_s=%d",
-					 LEASE_S);
+					 TOP_LEASE_S);
 	if (control->forgets && number_of(&control->before, "keep_s") == 0)
 		used += (size_t)snprintf(control->line + used, LINE_BYTES - used, " keep_s=%d",
 					 KEEP_S);
@@ -245,12 +243,12 @@ static void renew(struct top_control *control, char note[TOP_NOTE_BYTES])
 {
 	char line[LINE_BYTES], error[TOP_NOTE_BYTES];
 	uint64_t now_ns = clock_mono_ns();
-	bool has_ended = now_ns - control->renewed_ns > LEASE_S * UINT64_C(1000000000);
+	bool has_ended = now_ns - control->renewed_ns > TOP_LEASE_S * UINT64_C(1000000000);
 
 	if (!control->is_ours || !control->status.is_ok)
 		return;
 	if (has_lease(&control->status)) {
-		snprintf(line, sizeof(line), "SET lease_s=%d", LEASE_S);
+		snprintf(line, sizeof(line), "SET lease_s=%d", TOP_LEASE_S);
 		(void)ask(control, line, error, sizeof(error));
 	} else if (has_ended && !is_on(&control->status)) {
 		if (ask(control, control->line, error, sizeof(error)))
@@ -260,6 +258,18 @@ static void renew(struct top_control *control, char note[TOP_NOTE_BYTES])
 		control->is_ours = false;
 	}
 	control->renewed_ns = now_ns;
+}
+
+/* Where nobody has asked for probes yet, none is this command's. The answer of before stays: it
+ * tells which are new. */
+static void renew_probes(const struct top_control *control)
+{
+	char line[32];
+	struct client_answer answer;
+
+	snprintf(line, sizeof(line), "PROBES lease_s=%d", TOP_LEASE_S);
+	if (control->probes.is_ok)
+		(void)client_ask(control->socket, line, &answer);
 }
 
 void top_control_tick(struct top_control *control, char note[TOP_NOTE_BYTES])
@@ -273,6 +283,7 @@ void top_control_tick(struct top_control *control, char note[TOP_NOTE_BYTES])
 	ask_status(control);
 	say_cost(control, note);
 	renew(control, note);
+	renew_probes(control);
 	if (control->is_ours && control->forgets &&
 	    number_of(&control->status, "events") > number_of(&control->status, "events_max") / 2)
 		(void)client_ask(control->socket, "RESET", &answer);

@@ -19,6 +19,8 @@
 #include "client.h"
 
 enum { TOP_ARENA_BYTES = 256, TOP_CHANGES_MAX = 16, TOP_KEY_BYTES = 32, TOP_NOTE_BYTES = 512 };
+/* Of recording and of probes. Three renewals may fail. The agent's are longer than a minute. */
+enum { TOP_LEASE_S = 20 };
 
 /* The cost of recording to the process, by its own account, from one status to the next. */
 struct top_cost {
@@ -52,10 +54,10 @@ bool top_control_begin(struct top_control *, const char *socket, char *const *se
 /* Says to other commands of this kind that this one is there. */
 void top_control_share(struct top_control *, int arena_fd);
 void top_control_end(struct top_control *);
-/* Asks for the status every few seconds, and renews the lease. If this command turned recording on,
- * events are forgotten after a minute, and all of them when the memory is half full nevertheless.
- * `note` gets what the last change costs, when that is known. It is to be called at least every
- * TOP_CONTROL_EVERY_NS. */
+/* Asks for the status every few seconds, and renews the leases, also those of probes. If this
+ * command turned recording on, events are forgotten after a minute, and all of them when the memory
+ * is half full nevertheless. `note` gets what the last change costs, when that is known. It is to
+ * be called at least every TOP_CONTROL_EVERY_NS. */
 #define TOP_CONTROL_EVERY_NS UINT64_C(5000000000)
 void top_control_tick(struct top_control *, char note[TOP_NOTE_BYTES]);
 /* `note` gets what came of it, as a sentence. False: it was refused. */

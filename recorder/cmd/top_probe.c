@@ -44,12 +44,13 @@ static bool split(struct words *words, const char *text)
 static _Noreturn void run(const struct top *top, const struct words *words, bool is_removal,
 			  int output)
 {
-	enum { MOST = 9 }; /* the command, two options with values, two arguments, the end */
-	char pid[16];
+	enum { MOST = 11 }; /* the command, three options with values, two arguments, the end */
+	char pid[16], lease[16];
 	const char *arguments[MOST] = { "wcprof", "probe" };
 	int count = 2;
 
 	snprintf(pid, sizeof(pid), "%d", (int)top->target.pid);
+	snprintf(lease, sizeof(lease), "%d", TOP_LEASE_S);
 	if (words->min[0]) {
 		arguments[count++] = "--min";
 		arguments[count++] = words->min;
@@ -57,6 +58,10 @@ static _Noreturn void run(const struct top *top, const struct words *words, bool
 	if (words->when[0]) {
 		arguments[count++] = "--when";
 		arguments[count++] = words->when;
+	}
+	if (!is_removal) {
+		arguments[count++] = "--lease";
+		arguments[count++] = lease;
 	}
 	arguments[count++] = is_removal ? "--remove" : pid;
 	arguments[count++] = words->text;

@@ -15,7 +15,7 @@ static void probe(uint64_t min_ns)
 
 	recording_begin();
 	order.min_ns = min_ns;
-	ck_assert_ptr_null(probe_add(&order));
+	ck_assert_ptr_null(probe_add(&order, 0));
 }
 
 static void probe_when(const char *when)
@@ -24,7 +24,7 @@ static void probe_when(const char *when)
 
 	recording_begin();
 	memcpy(order.when, when, strlen(when));
-	ck_assert_ptr_null(probe_add(&order));
+	ck_assert_ptr_null(probe_add(&order, 0));
 }
 
 START_TEST(short_calls_are_counted_and_not_recorded)
@@ -174,7 +174,7 @@ START_TEST(a_moment_has_its_values_and_its_stack)
 		.step_count = 1,
 		.steps = { { .bytes = 4 } },
 	};
-	ck_assert_ptr_null(probe_add(&order));
+	ck_assert_ptr_null(probe_add(&order, 0));
 	ck_assert_int_eq(passed(7), 7);
 	ck_assert_uint_eq(probe_remove("", 0), 1);
 	lines = recording_dump(false);
@@ -218,7 +218,7 @@ START_TEST(values_that_find_no_room_are_links)
 							      .type = (uint8_t)rows[_i].type,
 							      .size = 8 };
 	order.code.has_reals = probe_code_has_reals(&order.code);
-	ck_assert_ptr_null(probe_add(&order));
+	ck_assert_ptr_null(probe_add(&order, 0));
 	ck_assert_int_eq(passed(7), 7);
 	ck_assert_uint_eq(probe_remove("", 0), 1);
 	lines = recording_dump(false);
@@ -236,7 +236,7 @@ START_TEST(the_slowest_calls_are_recorded)
 
 	recording_begin();
 	order.min_permille = 950;
-	ck_assert_ptr_null(probe_add(&order));
+	ck_assert_ptr_null(probe_add(&order, 0));
 	clock_kind = 0;
 	clock_test_ticks = 1000000;
 	for (int i = 0; i < 2000; i++)
@@ -290,7 +290,7 @@ START_TEST(a_call_says_that_others_are_left_out)
 		};
 		order.code.ops[0] = (struct probe_op){ .code = PROBE_OP_FETCH };
 	}
-	ck_assert_ptr_null(probe_add(&order));
+	ck_assert_ptr_null(probe_add(&order, 0));
 	begin_request();
 	probe_enter(&stack);
 	ck_assert_uint_ne(stack.op, 0);
@@ -308,7 +308,7 @@ START_TEST(a_moment_does_not_wait_for_a_condition)
 
 	recording_begin();
 	snprintf(order.when, sizeof(order.when), "request>1000s");
-	ck_assert_ptr_null(probe_add(&order));
+	ck_assert_ptr_null(probe_add(&order, 0));
 	begin_request();
 	ck_assert_int_eq(passed(7), 7);
 	ck_assert_int_eq(passed(70), -70);

@@ -27,7 +27,7 @@ static bool is_as_before(void)
 
 static void refused(const struct probe_order *order, const char *part)
 {
-	const char *why = probe_add(order);
+	const char *why = probe_add(order, 0);
 
 	ck_assert_ptr_nonnull(why);
 	ck_assert_msg(strstr(why, part) != NULL, "%s", why);
@@ -39,13 +39,14 @@ START_TEST(a_probe_comes_and_goes)
 	struct probe_order order = probed_order();
 
 	for (int i = 0; i < 3; i++) {
-		ck_assert_ptr_null(probe_add(&order));
+		ck_assert_ptr_null(probe_add(&order, 0));
 		ck_assert_uint_eq(((const uint8_t *)probed)[0], 0xe9);
 		ck_assert_uint_eq(((const uint8_t *)probed)[1], 0xcc);
 		ck_assert_uint_eq(((const uint8_t *)probed)[3], 0xcc);
 		ck_assert_int_eq(probed(41), 42);
 		ck_assert_uint_eq(probe_count(), 1);
-		ck_assert_str_eq(probe_add(&order), "it is probed already, or what is next to it");
+		ck_assert_str_eq(probe_add(&order, 0),
+				 "it is probed already, or what is next to it");
 		ck_assert_uint_eq(probe_remove("other", 5), 0);
 		ck_assert_uint_eq(probe_remove("probed", 6), 1);
 		ck_assert_uint_eq(probe_count(), 0);
@@ -57,12 +58,51 @@ START_TEST(a_probe_comes_and_goes)
 	ck_assert_uint_eq(probe_remove("", 0), 0);
 }
 
+#define MS UINT64_C(1000000)
+
+START_TEST(a_lease_ends_with_the_probe)
+{
+	struct probe_order order = probed_order();
+
+	ck_assert_int_eq(probe_lease_tick(1000 * MS), -1);
+	ck_assert_ptr_null(probe_add(&order, 20 * MS));
+	ck_assert_int_eq(probe_lease_tick(5 * MS), 16);
+	probe_lease_renew(30 * MS);
+	probe_lease_renew(10 * MS); /* another's is shorter */
+	ck_assert_int_eq(probe_lease_tick(30 * MS - 1), 1);
+	ck_assert_uint_eq(((const uint8_t *)probed)[0], 0xe9);
+	ck_assert_int_eq(probe_lease_tick(30 * MS), -1);
+	ck_assert(is_as_before());
+	ck_assert_uint_eq(probe_count(), 0);
+	ck_assert_int_eq(probed(41), 42);
+}
+
+START_TEST(without_a_lease_it_stays)
+{
+	struct probe_order order = probed_order();
+
+	ck_assert_ptr_null(probe_add(&order, 0));
+	probe_lease_renew(10 * MS);
+	ck_assert_int_eq(probe_lease_tick(UINT64_MAX), -1);
+	probe_lease_leave();
+	ck_assert_uint_eq(probe_count(), 1);
+	/* The same place, with a lease that nobody waits for. */
+	ck_assert_uint_eq(probe_remove("", 0), 1);
+	ck_assert_ptr_null(probe_add(&order, 20 * MS));
+	probe_lease_leave();
+	ck_assert(is_as_before());
+	/* And without one again. */
+	ck_assert_ptr_null(probe_add(&order, 0));
+	ck_assert_int_eq(probe_lease_tick(UINT64_MAX), -1);
+	ck_assert_uint_eq(probe_remove("", 0), 1);
+}
+
 START_TEST(a_call_is_an_op)
 {
 	struct probe_order order = probed_order();
 	json_t *lines;
 
-	ck_assert_ptr_null(probe_add(&order));
+	ck_assert_ptr_null(probe_add(&order, 0));
 	for (int i = 0; i < 7; i++)
 		ck_assert_int_eq(probed(i), i + 1);
 	ck_assert_uint_eq(probe_remove("", 0), 1);
@@ -133,7 +173,7 @@ START_TEST(a_thread_between_instructions_goes_on)
 	pthread_create(&thread, NULL, call_low, NULL);
 	while (load_acquire(&state) != 1)
 		continue;
-	ck_assert_ptr_null(probe_add(&order));
+	ck_assert_ptr_null(probe_add(&order, 0));
 	/* It comes back to a byte that is no instruction, in the midst of the jump. */
 	ck_assert_uint_lt(((const uint8_t *)LOW_CODE)[4], 0x80);
 	ck_assert_int_eq(mprotect(unreadable, PAGE, PROT_READ), 0);
@@ -154,7 +194,7 @@ START_TEST(a_place_within_a_function_is_passed)
 
 	semaphore = 3;
 	order.semaphore = (uint64_t)(uintptr_t)&semaphore;
-	ck_assert_ptr_null(probe_add(&order));
+	ck_assert_ptr_null(probe_add(&order, 0));
 	ck_assert_uint_eq(semaphore, 4);
 	for (int i = 0; i < 20; i++)
 		ck_assert_int_eq(passed(i), i < 10 ? i : -i);
@@ -171,8 +211,8 @@ START_TEST(two_jumps_are_not_at_one_place)
 
 	next.address += 7;
 	next.place = next.address;
-	ck_assert_ptr_null(probe_add(&order));
-	ck_assert_ptr_nonnull(strstr(probe_add(&next), "next to it"));
+	ck_assert_ptr_null(probe_add(&order, 0));
+	ck_assert_ptr_nonnull(strstr(probe_add(&next, 0), "next to it"));
 	ck_assert_uint_eq(probe_remove("", 0), 1);
 }
 
@@ -183,9 +223,9 @@ START_TEST(a_semaphore_is_a_variable)
 
 	order.semaphore = (uint64_t)(uintptr_t)&constant;
 
-	ck_assert_ptr_nonnull(strstr(probe_add(&order), "semaphore"));
+	ck_assert_ptr_nonnull(strstr(probe_add(&order, 0), "semaphore"));
 	order.semaphore = 1;
-	ck_assert_ptr_nonnull(strstr(probe_add(&order), "semaphore"));
+	ck_assert_ptr_nonnull(strstr(probe_add(&order, 0), "semaphore"));
 	ck_assert_uint_eq(constant, 7);
 	ck_assert_uint_eq(probe_count(), 0);
 }
@@ -242,6 +282,8 @@ SUITE()
 {
 	FIXTURE(begin, recording_end);
 	TEST(a_probe_comes_and_goes);
+	TEST(a_lease_ends_with_the_probe);
+	TEST(without_a_lease_it_stays);
 	TEST(a_call_is_an_op);
 	TEST(a_thread_between_instructions_goes_on);
 	TEST(a_place_within_a_function_is_passed);

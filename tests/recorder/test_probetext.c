@@ -25,7 +25,7 @@ static void begin(void)
 	ck_assert_ptr_null(json_object_get(json_array_get(recording_dump(false), 0), "probes"));
 	order.min_ns = UINT64_C(3600000000000);
 	snprintf(order.when, sizeof(order.when), "op:main");
-	ck_assert_ptr_null(probe_add(&order));
+	ck_assert_ptr_null(probe_add(&order, 0));
 }
 
 START_TEST(calls_and_what_was_left_out_of_them)

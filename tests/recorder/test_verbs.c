@@ -86,6 +86,11 @@ static const struct {
 	/* 37 */ { "DUMP flush=0 last_ms=0", "ERR argument " },
 	/* 38 */ { "DUMP flush=0 last_ms=1x", "ERR argument " },
 	/* 39 */ { "DUMP flush=0 last_ms=10", "ERR nothing " },
+	/* 40 */ { "PROBES lease_s=0", "ERR argument lease_s is a number from 1 to 86400\n" },
+	/* 41 */ { "PROBES lease_s=20", "OK {\"pid\":" },
+	/* 42 */ { "PROBE lease_s=1x", "ERR argument lease_s is a number from 1 to 86400\n" },
+	/* 43 */ { "PROBE lease_s=86401", "ERR argument lease_s " },
+	/* 44 */ { "PROBE lease_s=1", "ERR argument no such order: " },
 };
 
 START_TEST(a_line_has_one_answer)
@@ -219,7 +224,7 @@ END_TEST
 SUITE()
 {
 	FIXTURE(setup, teardown);
-	LOOP(a_line_has_one_answer, 0, 34);
+	LOOP(a_line_has_one_answer, 0, 45);
 	EACH(a_setting_can_be_set_and_seen, keys);
 	TEST(a_wrong_value_changes_nothing);
 	TEST(on_and_off);
