@@ -48,6 +48,17 @@ static void measure_self(struct top *top)
 	top->own_at_ns = now_ns;
 }
 
+static void look_at_open(struct top *top)
+{
+	const struct snapshot_open *opens;
+	uint32_t count;
+
+	(void)top_open_look(&top->open, &top->reader, top->now_ns);
+	opens = top_reader_opens(&top->reader, &count);
+	top_marks_look(&top->sums.marks, &top->sums.requests, &top->sums.stacks, opens, count,
+		       top->sums.second);
+}
+
 static void ask_others(struct top *top)
 {
 	double seconds = top_view_seconds(&top->sums, top->view, top->now_ns);
@@ -124,7 +135,7 @@ void top_look(struct top *top)
 		return;
 	}
 	if (!top->is_frozen) {
-		(void)top_open_look(&top->open, &top->reader, top->now_ns);
+		look_at_open(top);
 		forget_closed(top);
 	}
 	ask_others(top);
@@ -275,7 +286,7 @@ static void run(struct top *top)
 
 	/* the first look has nothing to compare with */
 	(void)top_cpu_look(&top->cpu, top->target.pid);
-	(void)top_open_look(&top->open, &top->reader, top->now_ns);
+	look_at_open(top);
 	next_ns += top->interval_ns;
 	while (!top->is_over) {
 		if (top->terminal.is_on)

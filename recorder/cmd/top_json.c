@@ -83,6 +83,7 @@ static void put_threads(const struct top_state *state)
 
 static void put_request(const struct top_state *state, const struct top_request *request)
 {
+	bool is_marked = state->sums->requests.source == TOP_MARKED;
 	char name[TOP_LABEL_BYTES], kind[TOP_LABEL_BYTES];
 
 	top_labels_string(state->labels, request->ident, name, sizeof(name));
@@ -90,9 +91,9 @@ static void put_request(const struct top_state *state, const struct top_request 
 	printf("{\"ns\":%" PRIu64, request->taken_ns);
 	for (enum top_part part = 0; part < TOP_PARTS; part++)
 		printf(",\"%s_ns\":%" PRIu64, part_words[part], request->parts_ns[part]);
-	printf(",\"connection\":%s,\"kind\":%s,\"beyond_p95\":%s,\"running\":%s}",
-	       visible_json(name), visible_json(kind), request->is_slow ? "true" : "false",
-	       request->is_running ? "true" : "false");
+	printf(",\"%s\":%s,\"kind\":%s,\"beyond_p95\":%s,\"running\":%s}",
+	       is_marked ? "ident" : "connection", visible_json(name), visible_json(kind),
+	       request->is_slow ? "true" : "false", request->is_running ? "true" : "false");
 }
 
 static void put_requests(const struct top_state *state, size_t most)
@@ -103,9 +104,10 @@ static void put_requests(const struct top_state *state, size_t most)
 		&count);
 
 	count = list ? count : 0;
-	printf(",\"requests\":{\"count\":%zu,\"p50_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64
-	       ",\"max_ns\":%" PRIu64 "},\"slow\":[",
-	       count, count ? list[count / 2].taken_ns : 0, count ? list[count / 100].taken_ns : 0,
+	printf(",\"requests\":{\"source\":\"%s\",\"count\":%zu,\"p50_ns\":%" PRIu64
+	       ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64 "},\"slow\":[",
+	       state->sums->requests.source == TOP_MARKED ? "marked" : "served", count,
+	       count ? list[count / 2].taken_ns : 0, count ? list[count / 100].taken_ns : 0,
 	       count ? list[0].taken_ns : 0);
 	free(list);
 	list = top_slow_of(state, &count);

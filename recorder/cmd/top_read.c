@@ -18,6 +18,7 @@
 #include "chunk.h"
 #include "clock.h"
 #include "grow.h"
+#include "opens.h"
 #include "roster.h"
 #include "stacks.h"
 #include "strings.h"
@@ -166,6 +167,29 @@ bool top_reader_next(struct top_reader *reader)
 	return true;
 }
 
+/* Where a chunk or a handle was not used yet, its memory is not touched. */
+const struct snapshot_open *top_reader_opens(struct top_reader *reader, uint32_t *count)
+{
+	const struct arena *arena = reader->remains.arena;
+	uint32_t slots = roster_made(arena);
+	struct snapshot snapshot = { .open_room = (uint32_t)opens_most(slots) };
+
+	*count = 0;
+	if (snapshot.open_room > reader->open_room) {
+		free(reader->opens);
+		reader->opens = malloc(snapshot.open_room * sizeof(*reader->opens));
+		reader->open_room = reader->opens ? snapshot.open_room : 0;
+	}
+	if (!reader->opens)
+		return NULL;
+	snapshot.opens = reader->opens;
+	opens_copy(&snapshot, arena, slots);
+	*count = snapshot.open_count;
+	for (uint32_t i = 0; i < *count; i++)
+		reader->opens[i].record.start = to_ns(reader, reader->opens[i].record.start);
+	return reader->opens;
+}
+
 uint32_t top_reader_thread(const struct top_reader *reader, pid_t tid)
 {
 	const struct arena *arena = reader->remains.arena;
@@ -204,6 +228,7 @@ void top_reader_close(struct top_reader *reader)
 	remains_close(&reader->remains);
 	free(reader->cursors);
 	free(reader->records);
+	free(reader->opens);
 	*reader = (struct top_reader){ .count = 0 };
 }
 

@@ -10,6 +10,7 @@
 #define WCPROF_TOP_READ_H
 
 #include "remains.h"
+#include "snapshot.h"
 
 /* How far a chunk was read, and which of its contents that was. */
 struct top_cursor {
@@ -28,6 +29,8 @@ struct top_reader {
 	uint64_t missed;  /* chunks that were not, or not all, read, so far */
 	uint64_t strange; /* events that cannot be */
 	uint64_t rate;    /* of the arena's clock */
+	struct snapshot_open *opens;
+	uint64_t open_room;
 };
 
 /* 0, or -errno as remains_open(). Events that ended before are passed over. */
@@ -37,6 +40,9 @@ void top_reader_close(struct top_reader *);
 /* Events that ended since the last call: `records` and `count`, with start and end in nanoseconds
  * of the arena's clock. False: there is no memory for them. */
 bool top_reader_next(struct top_reader *);
+/* All that has begun and not ended, with its start in nanoseconds, until the next call. An op that
+ * ends just now may be there, too. NULL: there is no memory. */
+const struct snapshot_open *top_reader_opens(struct top_reader *, uint32_t *count);
 /* Now, by the same clock. */
 uint64_t top_reader_now_ns(const struct top_reader *);
 /* The number that events have for a living thread; 0 = none. */

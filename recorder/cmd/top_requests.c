@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests to a server; top_requests.h has the contract.
+ * Requests; top_requests.h has the contract.
  *
  * Thresholds come from a histogram for each kind: eight buckets for each doubling, so that a
  * threshold is too high by 9% at most. Each second what it has counts less, half as much in ten.
@@ -18,30 +18,21 @@ enum {
 	DESCRIPTORS_MAX = 65536, /* connections with a higher one may be seen as running for ever */
 	/* An answer without a next question is whole after so long. */
 	ANSWER_SETTLES_NS = 50000000,
-	PIECES_MAX = 24, /* stacks of one request: what comes later is in its parts alone */
-	KINDS_MAX = 64,  /* requests of another kind are judged with those of none */
+	KINDS_MAX = 64, /* requests of another kind are judged with those of none */
 	BUCKETS_PER_DOUBLING = 8,
 	BUCKETS = 64 * BUCKETS_PER_DOUBLING
 };
 static const double half_life_s = 10;
 static const double slow_share = 0.05;
 
-struct piece {
-	uint32_t number; /* of a stack */
-	float ns;
-};
-
 struct top_connection {
 	uint64_t begin_ns; /* 0 = no request is under way */
 	uint64_t answered_ns;
-	uint64_t parts_ns[TOP_PARTS];
-	uint64_t generation; /* of the stacks' numbers */
 	uint32_t ident;
 	uint32_t kind;
 	uint32_t thread;
 	int32_t fd;
-	uint32_t piece_count;
-	struct piece pieces[PIECES_MAX];
+	struct top_work work;
 };
 
 /* Of one kind; the first is of those without. */
@@ -50,6 +41,14 @@ struct top_threshold {
 	uint64_t ns; /* 0 = not known yet */
 	double count;
 	float buckets[BUCKETS];
+};
+
+/* The first marked request of a class. */
+struct top_first {
+	uint32_t kind;
+	bool has_ended;
+	struct top_request request;
+	struct top_work work;
 };
 
 /* --- what is slow --- */
@@ -104,44 +103,130 @@ static void request_count(struct top_requests *requests, enum top_share share, u
 	requests->taken_ns[share][second % TOP_SECONDS] += (double)taken_ns;
 }
 
-static void request_end(struct top_requests *requests, struct top_stacks *stacks,
-			struct top_connection *connection, uint64_t second)
+static struct top_first *first_of(const struct top_requests *requests, uint32_t kind)
 {
-	uint64_t taken_ns = connection->answered_ns - connection->begin_ns;
-	struct top_threshold *threshold = threshold_of(requests, connection->kind);
-	bool is_slow = threshold->ns && taken_ns > threshold->ns;
-	enum top_share share = is_slow ? TOP_OF_SLOW : TOP_OF_REST;
-	struct top_request *request = &requests->ring[requests->count++ % TOP_REQUESTS_MAX];
-
-	*request = (struct top_request){ .end_ns = connection->answered_ns,
-					 .taken_ns = taken_ns,
-					 .ident = connection->ident,
-					 .kind = connection->kind,
-					 .thread = connection->thread,
-					 .is_slow = is_slow };
-	memcpy(request->parts_ns, connection->parts_ns, sizeof(request->parts_ns));
-	threshold_add(threshold, threshold == requests->thresholds ? 0 : connection->kind,
-		      taken_ns);
-	request_count(requests, TOP_OF_ALL, second, taken_ns);
-	request_count(requests, share, second, taken_ns);
-	if (connection->generation == stacks->generation)
-		for (uint32_t i = 0; i < connection->piece_count; i++)
-			top_stacks_add(stacks, connection->pieces[i].number, share, second,
-				       (double)connection->pieces[i].ns);
-	connection->begin_ns = connection->answered_ns = 0;
+	for (size_t i = 0; i < requests->first_count; i++)
+		if (requests->firsts[i].kind == kind)
+			return &requests->firsts[i];
+	return NULL;
 }
 
-static void piece_add(struct top_connection *connection, uint32_t number, double ns)
+static void keep_first(const struct top_requests *requests, const struct top_request *request,
+		       const struct top_work *work)
+{
+	struct top_first *first = first_of(requests, request->kind);
+
+	if (!first || first->has_ended)
+		return;
+	first->has_ended = true;
+	first->request = *request;
+	first->work = *work;
+}
+
+void top_requests_add(struct top_requests *requests, struct top_stacks *stacks,
+		      enum top_source source, struct top_request request,
+		      const struct top_work *work, uint64_t second)
+{
+	struct top_threshold *threshold = threshold_of(requests, request.kind);
+	enum top_share share;
+
+	if (source == TOP_MARKED && requests->source == TOP_SERVED)
+		keep_first(requests, &request, work);
+	if (source != requests->source)
+		return;
+	request.is_slow = threshold->ns && request.taken_ns > threshold->ns;
+	share = request.is_slow ? TOP_OF_SLOW : TOP_OF_REST;
+	memcpy(request.parts_ns, work->parts_ns, sizeof(request.parts_ns));
+	requests->ring[requests->count++ % TOP_REQUESTS_MAX] = request;
+	threshold_add(threshold, threshold == requests->thresholds ? 0 : request.kind,
+		      request.taken_ns);
+	request_count(requests, TOP_OF_ALL, second, request.taken_ns);
+	request_count(requests, share, second, request.taken_ns);
+	if (work->generation == stacks->generation)
+		for (uint32_t i = 0; i < work->piece_count; i++)
+			top_stacks_add(stacks, work->pieces[i].number, share, second,
+				       (double)work->pieces[i].ns);
+}
+
+static void use_marks(struct top_requests *requests, struct top_stacks *stacks, uint64_t second)
+{
+	requests->source = TOP_MARKED;
+	requests->count = 0;
+	memset(requests->by_second, 0, sizeof(requests->by_second));
+	memset(requests->taken_ns, 0, sizeof(requests->taken_ns));
+	memset(requests->thresholds, 0, KINDS_MAX * sizeof(*requests->thresholds));
+	top_stacks_forget_requests(stacks);
+	for (size_t i = 0; i < requests->first_count; i++) {
+		const struct top_first *first = &requests->firsts[i];
+
+		if (first->has_ended)
+			top_requests_add(requests, stacks, TOP_MARKED, first->request, &first->work,
+					 second);
+	}
+}
+
+void top_requests_mark(struct top_requests *requests, struct top_stacks *stacks, uint32_t kind,
+		       uint64_t second)
+{
+	if (requests->source == TOP_MARKED)
+		return;
+	if (requests->first_count == KINDS_MAX || first_of(requests, kind))
+		use_marks(requests, stacks, second);
+	else
+		requests->firsts[requests->first_count++] = (struct top_first){ .kind = kind };
+}
+
+/* --- its parts --- */
+
+static void piece_add(struct top_work *work, uint32_t number, double ns)
 {
 	uint32_t i = 0;
 
-	while (i < connection->piece_count && connection->pieces[i].number != number)
+	while (i < work->piece_count && work->pieces[i].number != number)
 		i++;
-	if (i == PIECES_MAX || number == 0)
+	if (i == TOP_WORK_STACKS || number == 0)
 		return;
-	if (i == connection->piece_count)
-		connection->pieces[connection->piece_count++] = (struct piece){ number, 0 };
-	connection->pieces[i].ns += (float)ns;
+	if (i == work->piece_count)
+		work->pieces[work->piece_count++] = (struct top_work_piece){ number, 0 };
+	work->pieces[i].ns += (float)ns;
+}
+
+void top_work_add(struct top_work *work, const struct top_stacks *stacks, enum top_part part,
+		  uint32_t number, double ns)
+{
+	if (part < TOP_PARTS)
+		work->parts_ns[part] += (uint64_t)ns;
+	if (work->generation != stacks->generation) {
+		work->generation = stacks->generation;
+		work->piece_count = 0;
+	}
+	piece_add(work, number, ns);
+}
+
+void top_work_join(struct top_work *work, const struct top_stacks *stacks,
+		   const struct top_work *from)
+{
+	for (size_t part = 0; part < TOP_PARTS; part++)
+		work->parts_ns[part] += from->parts_ns[part];
+	for (uint32_t i = 0; from->generation == stacks->generation && i < from->piece_count; i++)
+		top_work_add(work, stacks, TOP_ACTIVITIES, from->pieces[i].number,
+			     (double)from->pieces[i].ns);
+}
+
+/* --- of a connection --- */
+
+static void connection_end(struct top_requests *requests, struct top_stacks *stacks,
+			   struct top_connection *connection, uint64_t second)
+{
+	const struct top_request request = { .end_ns = connection->answered_ns,
+					     .taken_ns =
+						     connection->answered_ns - connection->begin_ns,
+					     .ident = connection->ident,
+					     .kind = connection->kind,
+					     .thread = connection->thread };
+
+	top_requests_add(requests, stacks, TOP_SERVED, request, &connection->work, second);
+	connection->begin_ns = connection->answered_ns = 0;
 }
 
 void top_requests_part(struct top_requests *requests, const struct top_stacks *stacks,
@@ -153,16 +238,10 @@ void top_requests_part(struct top_requests *requests, const struct top_stacks *s
 	if (!ident || !connection->begin_ns || connection->answered_ns ||
 	    record->end <= connection->begin_ns)
 		return;
-	if (part < TOP_PARTS) {
-		/* that of it which lies in the request */
+	/* that of it which lies in the request */
+	if (part < TOP_PARTS)
 		ns = fmin(ns, (double)(record->end - connection->begin_ns));
-		connection->parts_ns[part] += (uint64_t)ns;
-	}
-	if (connection->generation != stacks->generation) {
-		connection->generation = stacks->generation;
-		connection->piece_count = 0;
-	}
-	piece_add(connection, number, ns);
+	top_work_add(&connection->work, stacks, part, number, ns);
 }
 
 /* A descriptor that is another connection now, or a file: what it was has been closed. */
@@ -204,10 +283,10 @@ bool top_requests_look_at(struct top_requests *requests, struct top_stacks *stac
 		return false;
 	}
 	if (connection->answered_ns)
-		request_end(requests, stacks, connection, second);
+		connection_end(requests, stacks, connection, second);
 	if (!connection->begin_ns)
 		*connection = (struct top_connection){ .begin_ns = record->end,
-						       .generation = stacks->generation,
+						       .work.generation = stacks->generation,
 						       .ident = record->ident,
 						       .thread = thread,
 						       .fd = record->fd };
@@ -225,9 +304,10 @@ bool top_requests_begin(struct top_requests *requests)
 		.connections = calloc(CONNECTIONS_MAX, sizeof(*requests->connections)),
 		.thresholds = calloc(KINDS_MAX, sizeof(*requests->thresholds)),
 		.descriptors = calloc(DESCRIPTORS_MAX, sizeof(*requests->descriptors)),
+		.firsts = calloc(KINDS_MAX, sizeof(*requests->firsts)),
 	};
 	return requests->ring && requests->connections && requests->thresholds &&
-	       requests->descriptors;
+	       requests->descriptors && requests->firsts;
 }
 
 void top_requests_end(struct top_requests *requests)
@@ -236,6 +316,7 @@ void top_requests_end(struct top_requests *requests)
 	free(requests->connections);
 	free(requests->thresholds);
 	free(requests->descriptors);
+	free(requests->firsts);
 	*requests = (struct top_requests){ .count = 0 };
 }
 
@@ -246,7 +327,7 @@ void top_requests_tick(struct top_requests *requests, struct top_stacks *stacks,
 		struct top_connection *connection = &requests->connections[i];
 
 		if (connection->answered_ns && connection->answered_ns + ANSWER_SETTLES_NS < now_ns)
-			request_end(requests, stacks, connection, second);
+			connection_end(requests, stacks, connection, second);
 	}
 }
 
@@ -303,10 +384,7 @@ struct top_request *top_requests_running(const struct top_requests *requests, ui
 						 .thread = connection->thread,
 						 .fd = connection->fd,
 						 .is_running = true };
-		memcpy(request->parts_ns, connection->parts_ns, sizeof(request->parts_ns));
-		request->is_slow =
-			top_requests_threshold_ns(requests, request->kind) &&
-			request->taken_ns > top_requests_threshold_ns(requests, request->kind);
+		memcpy(request->parts_ns, connection->work.parts_ns, sizeof(request->parts_ns));
 		++*count;
 	}
 	if (list && *count)

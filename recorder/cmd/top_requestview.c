@@ -32,19 +32,39 @@ static void add_open(const struct top_state *state, struct top_request *request)
 	request->parts_ns[open->part] += request->end_ns - begin_ns;
 }
 
-struct top_request *top_slow_of(const struct top_state *state, size_t *count)
+static struct top_request *running_of(const struct top_state *state, size_t *count)
 {
 	const struct top_requests *requests = &state->sums->requests;
+	struct top_request *list;
+
+	if (requests->source == TOP_MARKED)
+		return top_marks_running(&state->sums->marks, state->now_ns, count);
+	list = top_requests_running(requests, state->now_ns, count);
+	for (size_t i = 0; i < *count; i++)
+		add_open(state, &list[i]);
+	return list;
+}
+
+static bool is_slow(const struct top_state *state, const struct top_request *request)
+{
+	uint64_t ns = top_requests_threshold_ns(&state->sums->requests, request->kind);
+
+	return ns && request->taken_ns > ns;
+}
+
+struct top_request *top_slow_of(const struct top_state *state, size_t *count)
+{
 	size_t ended, running;
 	struct top_request *list = top_requests_list(
-		requests, top_view_since_ns(state->sums, state->view, state->now_ns), &ended);
-	struct top_request *more = top_requests_running(requests, state->now_ns, &running);
+		&state->sums->requests, top_view_since_ns(state->sums, state->view, state->now_ns),
+		&ended);
+	struct top_request *more = running_of(state, &running);
 	struct top_request *both = malloc((ended + running + 1) * sizeof(*both));
 
 	*count = both ? ended + running : 0;
 	for (size_t i = 0; both && i < running; i++) {
 		both[i] = more[i];
-		add_open(state, &both[i]);
+		both[i].is_slow = is_slow(state, &both[i]);
 	}
 	if (both && ended)
 		memcpy(both + running, list, ended * sizeof(*both));
@@ -87,7 +107,7 @@ void top_table_requests(const struct top_state *state, size_t most, struct top_l
 
 	top_line_add(lines, TOP_HEADING, "%9s %6s %9s %9s %9s%s %9s %s", "TOOK", "AGO", "CPU+QUEUE",
 		     "IO", "LOCKS", state->columns >= TOP_COLUMNS_WIDE ? "     SLEEP" : "", "OTHER",
-		     "KIND, CONNECTION");
+		     state->sums->requests.source == TOP_MARKED ? "OP, IDENT" : "KIND, CONNECTION");
 	for (size_t i = 0; i < count && shown < most; i++) {
 		char name[TOP_LABEL_BYTES], kind[64] = "";
 
@@ -101,7 +121,7 @@ void top_table_requests(const struct top_state *state, size_t most, struct top_l
 	}
 	if (!count)
 		top_line_add(lines, TOP_PLAIN,
-			     "no requests seen: a question read on an accepted "
-			     "connection, and its answer");
+			     "no requests seen: ops that the program marks, or a question on an "
+			     "accepted connection");
 	free(list);
 }

@@ -75,6 +75,13 @@ void top_stacks_add(struct top_stacks *stacks, uint32_t number, enum top_share s
 		stacks->stacks[number - 1].ns[share][second % TOP_SECONDS] += (float)ns;
 }
 
+void top_stacks_forget_requests(struct top_stacks *stacks)
+{
+	for (size_t i = 0; i < stacks->count; i++)
+		for (enum top_share share = TOP_OF_SLOW; share < TOP_SHARES; share++)
+			memset(stacks->stacks[i].ns[share], 0, sizeof(stacks->stacks[i].ns[share]));
+}
+
 static bool has_time(const struct top_stack *stack)
 {
 	for (size_t i = 0; i < TOP_SECONDS; i++)

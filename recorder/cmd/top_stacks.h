@@ -57,6 +57,8 @@ void top_stacks_end(struct top_stacks *);
 uint32_t top_stacks_find(struct top_stacks *, enum top_part activity, const struct record *);
 void top_stacks_add(struct top_stacks *, uint32_t number, enum top_share, uint64_t second,
 		    double ns);
+/* Nothing is of requests any more, slow or not. */
+void top_stacks_forget_requests(struct top_stacks *);
 /* That second begins anew. If there is no room, stacks of which nothing is left go. */
 void top_stacks_clear(struct top_stacks *, uint64_t second);
 

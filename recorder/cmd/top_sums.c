@@ -130,9 +130,12 @@ static bool is_op(const struct record *record, enum kind kind)
 
 static uint32_t thread_of(const struct record *record)
 {
-	uint64_t id = record->type == RECORD_OP ? record->id : record->parent;
-
-	return (uint32_t)(id >> 32);
+	if (record->type == RECORD_SAMPLE)
+		return record->name;
+	/* the op that waits may be another thread's */
+	if (record->type == RECORD_WAIT)
+		return record->count;
+	return (uint32_t)((record->type == RECORD_OP ? record->id : record->parent) >> 32);
 }
 
 bool top_sums_part(const struct record *record, enum top_part *part)
@@ -228,10 +231,13 @@ static void stack_add(struct top_sums *sums, const struct record *record, struct
 	uint32_t number = top_stacks_find(&sums->stacks, activity, record);
 
 	top_stacks_add(&sums->stacks, number, TOP_OF_ALL, sums->second, ns);
+	if (thread)
+		top_requests_part(&sums->requests, &sums->stacks, thread->ident, record, activity,
+				  number, ns);
+	top_marks_part(&sums->marks, &sums->stacks, record, thread_of(record), activity, number,
+		       ns);
 	if (!thread)
 		return;
-	top_requests_part(&sums->requests, &sums->stacks, thread->ident, record, activity, number,
-			  ns);
 	if (!sums->calls.count)
 		top_pieces_forget(&sums->pieces, record->end);
 	else if (number)
@@ -279,6 +285,7 @@ bool top_sums_begin(struct top_sums *sums, uint64_t now_ns)
 	is_made = table_begin(&sums->locks) && is_made;
 	is_made = table_begin(&sums->threads) && is_made;
 	is_made = top_requests_begin(&sums->requests) && is_made;
+	is_made = top_marks_begin(&sums->marks) && is_made;
 	is_made = top_stacks_begin(&sums->stacks) && is_made;
 	is_made = top_pieces_begin(&sums->pieces) && is_made;
 	top_pieces_forget(&sums->pieces, now_ns);
@@ -291,6 +298,7 @@ void top_sums_end(struct top_sums *sums)
 	table_end(&sums->locks);
 	table_end(&sums->threads);
 	top_requests_end(&sums->requests);
+	top_marks_end(&sums->marks);
 	top_stacks_end(&sums->stacks);
 	top_pieces_end(&sums->pieces);
 	top_calls_end(&sums->calls);
@@ -345,6 +353,8 @@ static uint64_t call_add(struct top_sums *sums, const struct record *record,
 				 names->is_write(names->context, record->name), sums->second) &&
 	    thread)
 		thread->ident = record->ident;
+	if (record->type == RECORD_OP)
+		top_marks_op(&sums->marks, &sums->requests, &sums->stacks, record, sums->second);
 	return thread ? thread->last_piece : 0;
 }
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "top_calls.h"
+#include "top_marks.h"
 #include "top_pieces.h"
 #include "top_requests.h"
 
@@ -53,6 +54,7 @@ struct top_table {
 struct top_sums {
 	struct top_table classes, locks, threads;
 	struct top_requests requests;
+	struct top_marks marks;
 	struct top_stacks stacks;
 	struct top_calls calls;
 	struct top_pieces pieces; /* once there is a call */

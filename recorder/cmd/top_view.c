@@ -220,12 +220,13 @@ void top_view_head(const struct top_state *state, struct top_lines *lines)
 					      : ", frozen",
 		     state->ended ? ", has ended" : "");
 	if (latencies.count)
-		top_line_add(lines, TOP_PLAIN,
-			     "%s requests/s, from read to write: p50 %s, p99 %s, max %s",
-			     top_rate_text(latencies.per_second, rate),
-			     top_time_text(latencies.p50_ns, p50),
-			     top_time_text(latencies.p99_ns, p99),
-			     top_time_text(latencies.most_ns, most));
+		top_line_add(
+			lines, TOP_PLAIN, "%s requests/s, %s: p50 %s, p99 %s, max %s",
+			top_rate_text(latencies.per_second, rate),
+			state->sums->requests.source == TOP_MARKED ? "as the program marks them"
+								   : "from read to write",
+			top_time_text(latencies.p50_ns, p50), top_time_text(latencies.p99_ns, p99),
+			top_time_text(latencies.most_ns, most));
 	else
 		top_line_add(lines, TOP_PLAIN, "no requests seen");
 	if (state->ended)

@@ -4,8 +4,10 @@
 
 #include <sys/mman.h>
 
+#include "roster.h"
 #include "suite.h"
 #include "top_read.h"
+#include "wcprof.h"
 
 enum { RING_EVENTS = 20000, ROUNDS = 60, BURST = 3000 };
 
@@ -124,10 +126,24 @@ START_TEST(a_ring_may_lap_its_reader)
 }
 END_TEST
 
+/* Into an entry of its thread's, or one among the handles. */
+static void write_open(unsigned *seed)
+{
+	struct slot *slot = (struct slot *)(void *)roster_slot(recorder_arena, 0);
+	struct open_entry *entry = &slot->entries[rand_r(seed) % SLOT_ENTRIES];
+	uint64_t *words = (uint64_t *)(void *)entry;
+
+	if (rand_r(seed) % 2)
+		words = (uint64_t *)arena_at(recorder_arena, ARENA_HANDLES);
+	words[(size_t)rand_r(seed) % (sizeof(*entry) / sizeof(*words))] =
+		(uint64_t)rand_r(seed) << 33 ^ (uint64_t)rand_r(seed);
+}
+
 /* The process may write anything there at any time. */
 START_TEST(a_hostile_arena_harms_nobody)
 {
 	unsigned seed = (unsigned)_i + 1;
+	uint32_t count;
 	char text[64];
 	uint64_t frames[8];
 
@@ -144,6 +160,9 @@ START_TEST(a_hostile_arena_harms_nobody)
 			recorder_arena->string_count = (uint32_t)rand_r(&seed);
 		if (i % 11 == 0)
 			recorder_arena->stack_count = (uint32_t)rand_r(&seed);
+		write_open(&seed);
+		if (i % 20 == 0)
+			(void)top_reader_opens(&reader, &count);
 		ck_assert(top_reader_next(&reader));
 		for (size_t k = 0; k < reader.count; k++) {
 			ck_assert_uint_le(reader.records[k].end, top_reader_now_ns(&reader));
@@ -174,6 +193,41 @@ START_TEST(a_file_that_becomes_shorter_reads_as_nothing)
 }
 END_TEST
 
+/* The process's arena is mapped for reading only, where the copy is made. */
+START_TEST(what_is_open_is_seen)
+{
+	const struct snapshot_open *opens;
+	uint64_t before_ns, now_ns, call;
+	bool has_op = false, has_call = false;
+	wcprof_op op;
+	uint32_t count;
+
+	begin("drop");
+	before_ns = top_reader_now_ns(&reader);
+	op = wcprof_begin("serve", "/a");
+	call = op_begin_call(KIND_SLEEP, CALL_READ, -1, NULL, NULL);
+	opens = top_reader_opens(&reader, &count);
+	now_ns = top_reader_now_ns(&reader);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct record *record = &opens[i].record;
+
+		has_op |= record->what == KIND_OP_USER && record->id == op;
+		has_call |= record->id == call && record->parent == op;
+		if (record->id == op || record->id == call) {
+			ck_assert_uint_ge(record->start, before_ns);
+			ck_assert_uint_le(record->start, now_ns);
+		}
+	}
+	ck_assert(has_op && has_call);
+	op_end_call(call, OUTCOME_OK, 0, false);
+	wcprof_end(op, WCPROF_OK, 0);
+	opens = top_reader_opens(&reader, &count);
+	for (uint32_t i = 0; i < count; i++)
+		ck_assert(opens[i].record.id != op && opens[i].record.id != call);
+	end();
+}
+END_TEST
+
 SUITE()
 {
 	TEST(each_event_is_read_once);
@@ -182,4 +236,5 @@ SUITE()
 	TEST(a_ring_may_lap_its_reader);
 	LOOP(a_hostile_arena_harms_nobody, 0, 20);
 	TEST(a_file_that_becomes_shorter_reads_as_nothing);
+	TEST(what_is_open_is_seen);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If these fail, top shows requests that hang which do not, or none of those that do. */
+/* If these fail, top shows requests that hang which do not, or none of those that do, or requests
+ * of two sources at once. */
 #include <check.h>
 
 #include "suite.h"
@@ -97,9 +98,59 @@ START_TEST(a_call_without_a_name_says_nothing_of_its_connection)
 }
 END_TEST
 
+START_TEST(marks_are_surer_than_connections)
+{
+	const struct top_work work = { .piece_count = 1, .pieces = { { 1, 5 } } };
+	const struct top_work none = { .piece_count = 0 };
+	struct top_request request = { .end_ns = 20 * S, .taken_ns = S, .kind = 3 };
+	const struct record record = { .stack = 9 };
+
+	begin();
+	ck_assert_uint_eq(top_stacks_find(&stacks, TOP_RUNNING, &record), 1);
+	top_requests_add(&requests, &stacks, TOP_MARKED, request, &work, 20); /* of no class */
+	ck_assert_uint_eq(ended(), 0);
+	top_requests_add(&requests, &stacks, TOP_SERVED, request, &work, 20);
+	ck_assert_uint_eq(ended(), 1);
+	ck_assert_float_eq(stacks.stacks[0].ns[TOP_OF_REST][20], 5);
+	request.op = 77;
+	top_requests_mark(&requests, &stacks, 3, 20);
+	top_requests_mark(&requests, &stacks, 4, 20); /* another class */
+	top_requests_add(&requests, &stacks, TOP_MARKED, request, &none, 20);
+	top_requests_add(&requests, &stacks, TOP_MARKED, request, &work, 20); /* not the first */
+	ck_assert_uint_eq(ended(), 1);
+	ck_assert_uint_eq(requests.ring[0].op, 0);
+	top_requests_mark(&requests, &stacks, 4, 20);
+	/* Of before, only the first mark. */
+	ck_assert_uint_eq(ended(), 1);
+	ck_assert_uint_eq(requests.ring[0].op, 77);
+	ck_assert_double_eq(requests.by_second[TOP_OF_ALL][20], 1);
+	ck_assert_float_eq(stacks.stacks[0].ns[TOP_OF_REST][20], 0);
+	top_requests_add(&requests, &stacks, TOP_SERVED, request, &work, 20);
+	ck_assert_uint_eq(ended(), 1);
+	top_requests_add(&requests, &stacks, TOP_MARKED, request, &work, 20);
+	ck_assert_uint_eq(ended(), 2);
+	ck_assert_float_eq(stacks.stacks[0].ns[TOP_OF_REST][20], 5);
+	end();
+}
+END_TEST
+
+/* A class without a name is one. */
+START_TEST(a_mark_may_have_no_class)
+{
+	begin();
+	top_requests_mark(&requests, &stacks, 0, 20);
+	ck_assert_int_eq(requests.source, TOP_SERVED);
+	top_requests_mark(&requests, &stacks, 0, 20);
+	ck_assert_int_eq(requests.source, TOP_MARKED);
+	end();
+}
+END_TEST
+
 SUITE()
 {
 	TEST(one_that_is_not_answered_is_running);
 	TEST(a_connection_that_was_closed_has_none);
 	TEST(a_call_without_a_name_says_nothing_of_its_connection);
+	TEST(marks_are_surer_than_connections);
+	TEST(a_mark_may_have_no_class);
 }

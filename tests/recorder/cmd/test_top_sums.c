@@ -105,10 +105,46 @@ START_TEST(time_that_goes_on_is_that_of_the_window)
 }
 END_TEST
 
+/* An op of one thread, for which another one waits and is seen to run. */
+START_TEST(time_for_an_op_is_that_of_the_thread_that_spent_it)
+{
+	static const struct top_names names = { .caller = no_caller, .is_write = no_write };
+	enum { OTHER = THREAD + 1, CLASS = 9 };
+	struct record wait = { .type = RECORD_WAIT,
+			       .what = REASON_MUTEX,
+			       .parent = (uint64_t)THREAD << 32 | 5,
+			       .count = OTHER,
+			       .start = 101 * S,
+			       .end = 102 * S };
+	const struct record op = { .type = RECORD_OP,
+				   .what = KIND_OP_USER,
+				   .flags = RECORD_ANNOTATED,
+				   .id = (uint64_t)THREAD << 32 | 5,
+				   .name = CLASS,
+				   .start = 100 * S,
+				   .end = 103 * S };
+	struct top_request *list;
+	size_t count;
+
+	ck_assert(top_sums_begin(&sums, 100 * S));
+	top_requests_mark(&sums.requests, &sums.stacks, CLASS, 100);
+	top_sums_add(&sums, &wait, &names);
+	ck_assert_uint_eq(sums.threads.entries[0].key[0], OTHER);
+	ck_assert_double_eq(part(TOP_LOCK), 1e9);
+	top_sums_add(&sums, &op, &names);
+	list = top_requests_list(&sums.requests, 0, &count);
+	ck_assert_uint_eq(count, 1);
+	ck_assert_uint_eq(list[0].parts_ns[TOP_LOCK], S);
+	free(list);
+	top_sums_end(&sums);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(a_long_call_is_in_the_seconds_in_which_it_passed);
 	TEST(time_from_before_top_began_is_left_out);
 	TEST(a_wait_for_a_lock_counts_when_it_ends);
 	LOOP(time_that_goes_on_is_that_of_the_window, 0, 5);
+	TEST(time_for_an_op_is_that_of_the_thread_that_spent_it);
 }

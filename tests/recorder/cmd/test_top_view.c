@@ -59,6 +59,8 @@ static void add(const struct record *record, int count)
 
 	copy.parent = (uint64_t)thread << 32 | 1;
 	copy.id = record->id ? record->id : copy.parent;
+	if (copy.type == RECORD_WAIT)
+		copy.count = thread;
 	for (int i = 0; i < count; i++)
 		top_sums_add(&sums, &copy, &names);
 }
