@@ -7,10 +7,10 @@
  * more of them once the other thread begins to wait for its end. A thread that has rows of another
  * sort is left alone.
  *
- * The end came within a round of many. Threads that do a fixed number of rounds may end at about
- * the same time, too, and are joined one after the other. So it is a guess unless the other thread
- * did something since the last join: it set the flag. Threads that do as many rounds are done by
- * themselves.
+ * The end came within two rounds of many: the one that was going on, and a last one. Threads that
+ * do a fixed number of rounds may end at about the same time, too, and are joined one after the
+ * other. So it is a guess unless the other thread did something since the last join: it set the
+ * flag. Threads that do as many rounds are done by themselves.
  */
 #include <stdlib.h>
 
@@ -103,12 +103,14 @@ static uint32_t joined_before(const struct look_search *found, const struct flag
 	return joined == NO_INDEX ? NO_INDEX : recording->ops[joined].thread;
 }
 
+enum { ROUNDS_LEFT = 2 };
+
 static bool ends_in_round(const struct look_search *found, const struct flagged *one,
 			  const struct sleeps *sleeps)
 {
 	const struct rec_op *life =
 		&found->recording->ops[found->recording->threads[one->thread].op];
-	return life->end_ns <= one->joins_ns + sleeps->round_ns &&
+	return life->end_ns <= one->joins_ns + ROUNDS_LEFT * sleeps->round_ns &&
 	       (double)sleeps->round_ns <=
 		       assume.ended_within * (double)(life->end_ns - life->start_ns);
 }

@@ -10,7 +10,8 @@
  * has no such step.
  *
  * The rounds of a thread that a flag stops have work in them. It looks before each sleep of the
- * row, or behind each, and at its own end. It comes there when it finds the flag.
+ * row, and at its own end, to which it comes when it finds the flag. Or it looks behind each sleep,
+ * and goes on behind the last one.
  *
  * A row may be for locks on files. The thread takes some of them at once then, and has a round in
  * vain if it cannot. So it gets those that it has alone before the first one of a round. A thread
@@ -83,7 +84,7 @@ void script_look_ends(struct compiler *compiler, uint32_t sleep)
 	if (!is_looking(compiler, row))
 		return;
 	script_emit(compiler, STEP_LOOK, number, 0);
-	if (row->last != sleep || row->sort == LOOK_TOLD)
+	if (row->last != sleep)
 		return;
 	script_emit(compiler, STEP_AGAIN, 0, 0);
 	row_ends(script, number);
@@ -96,7 +97,8 @@ void script_told_ends(struct compiler *compiler)
 	for (uint32_t i = 0; i < script->looks.count; i++) {
 		const struct look_row *row = &script->looks.rows[i];
 
-		if (row->sort != LOOK_TOLD || row->thread != compiler->thread.index)
+		if (row->sort != LOOK_TOLD || row->naps_once ||
+		    row->thread != compiler->thread.index)
 			continue;
 		script->look_spans[i].end = (uint32_t)script->step_count;
 		script_emit(compiler, STEP_LOOK, i, 0);

@@ -20,7 +20,7 @@ static const struct {
 } rows[] = {
 	/* 0 */ { 10, 205, true, true, true, false, 0 },
 	/* 1: or both were done at the same time */ { 10, 205, true, false, true, true, 0 },
-	/* 2: it has another round */ { 10, 212, true, true, false, false, 0 },
+	/* 2: it has more than one other round */ { 10, 219.5, true, true, false, false, 0 },
 	/* 3: some round ends by then */ { 40, 205, true, true, false, false, 0 },
 	/* 4 */ { 10, 205, false, false, true, false, 0 },
 	/* 5: the other thread does as many rounds */ { 10, 205, true, false, false, false, 19 },

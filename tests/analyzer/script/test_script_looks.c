@@ -58,27 +58,73 @@ static const struct {
 	/* 3 */ { 0.5, 155, true },
 };
 
+static void sketch_told(struct sketch *sketch, bool sets_flag, bool wakes_others)
+{
+	sketch_begin(sketch);
+	sketch_join_two(sketch, "worker", "keeper", 150, 155);
+	sketch->rec.waits[1].start_ns += 200000;
+	sketch_io(sketch, 1, "work", "", 1, 0, 150);
+	if (sets_flag)
+		sketch_hold(sketch, 0, "m", 0, 150.05, 150.1);
+	for (int i = 0; i < 15; i++) {
+		double at_ms = i * 10 + (i ? 5 : 0);
+
+		sketch_sleep(sketch, 2, "nap", at_ms, at_ms + (i ? 4 : 9));
+		sketch_hold(sketch, 2, "m", 0, at_ms + (i ? 4 : 9), at_ms + (i ? 5 : 10));
+		sketch_sleep(sketch, 2, "device", at_ms + (i ? 5 : 10), at_ms + (i ? 10 : 15));
+		if (wakes_others)
+			sketch_link(sketch, 2, LINK_POST, "S", at_ms + (i ? 10 : 15), 0, NO_INDEX);
+	}
+	sketch_end(sketch);
+}
+
 START_TEST(a_thread_that_works_ends_its_round_when_it_is_told)
 {
 	struct sketch sketch;
 
-	sketch_begin(&sketch);
-	sketch_join_two(&sketch, "worker", "keeper", 150, 155);
-	sketch.rec.waits[1].start_ns += 200000;
-	sketch_io(&sketch, 1, "work", "", 1, 0, 150);
-	sketch_hold(&sketch, 0, "m", 0, 150.05, 150.1);
-	for (int i = 0; i < 15; i++) {
-		double at_ms = i * 10 + (i ? 5 : 0);
-
-		sketch_sleep(&sketch, 2, "nap", at_ms, at_ms + (i ? 4 : 9));
-		sketch_hold(&sketch, 2, "m", 0, at_ms + (i ? 4 : 9), at_ms + (i ? 5 : 10));
-		sketch_sleep(&sketch, 2, "device", at_ms + (i ? 5 : 10), at_ms + (i ? 10 : 15));
-		if (told_rows[_i].wakes_others)
-			sketch_link(&sketch, 2, LINK_POST, "S", at_ms + (i ? 10 : 15), 0, NO_INDEX);
-	}
-	sketch_end(&sketch);
+	sketch_told(&sketch, true, told_rows[_i].wakes_others);
 	replayed_expect(&sketch, _i, "work", told_rows[_i].factor, told_rows[_i].ms);
 	sketch_free(&sketch);
+}
+END_TEST
+
+/* It looks behind its naps: it was told at 144.3 ms, and has the last one from 145 ms on. */
+START_TEST(a_thread_may_sleep_once_more_before_it_looks)
+{
+	struct sketch sketch;
+
+	sketch_told(&sketch, true, false);
+	sketch.rec.waits[0].end_ns = sketch.rec.ops[sketch.rec.threads[1].op].end_ns = 144200000;
+	sketch.rec.waits[1].start_ns = 144300000;
+	for (size_t i = 0; i < sketch.rec.op_count; i++) {
+		struct rec_op *op = &sketch.rec.ops[i];
+
+		if (op->thread == 0 && op->kind == KIND_HOLD)
+			op->start_ns = 144210000, op->end_ns = 144220000;
+		if (op->thread == 1 && op->kind == KIND_IO)
+			op->end_ns = 144200000;
+	}
+	replayed_expect(&sketch, 1, "work", 1, 155);
+	/* At 72.2 ms: it naps from 75 to 79 ms, and then works for 6. */
+	replayed_expect(&sketch, 2, "work", 0.5, 85);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* Both may have come to their ends by themselves: an answer that depends on it is not sure. */
+START_TEST(rounds_that_nobody_is_seen_to_stop_may_be_as_many)
+{
+	const struct trial kept = { .keeps_timeouts = true };
+	struct sketch sketch;
+
+	for (int sets_flag = 0; sets_flag < 2; sets_flag++) {
+		sketch_told(&sketch, sets_flag, false);
+		replayed_expect(&sketch, sets_flag, "work", 0.5, 85);
+		ck_assert_double_eq_tol(replayed_trial(&sketch, kept, "work", 0.5).makespan_ns /
+						1e6,
+					sets_flag ? 85 : 155, 0.01);
+		sketch_free(&sketch);
+	}
 }
 END_TEST
 
@@ -215,6 +261,8 @@ SUITE()
 {
 	TEST(a_row_ends_with_the_first_look_that_finds_it);
 	EACH(a_thread_that_works_ends_its_round_when_it_is_told, told_rows);
+	TEST(a_thread_may_sleep_once_more_before_it_looks);
+	TEST(rounds_that_nobody_is_seen_to_stop_may_be_as_many);
 	TEST(a_thread_that_keeps_house_ends_when_it_is_told);
 	TEST(looks_without_sleeps_find_it_at_once);
 	TEST(a_thread_does_not_wait_for_its_own_lock);
