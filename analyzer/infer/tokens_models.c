@@ -88,16 +88,20 @@ static struct token_fit try_model(const struct study *study, enum put_model mode
 	struct token_event *events = collect_events(study, model, &count);
 	uint64_t gate_ns = study->monitors->conditions[study->condition].gate_ns;
 	int64_t tokens = 0, lowest = 0;
+	size_t early = 0;
 
-	for (size_t i = 0; i < count && events[i].at_ns < gate_ns; i++) {
-		tokens += events[i].change;
+	for (; early < count && events[early].at_ns < gate_ns; early++) {
+		tokens += events[early].change;
 		lowest = tokens < lowest ? tokens : lowest;
 	}
+	/* Whoever finds none then was let go. */
+	for (size_t i = early; i < count; i++)
+		tokens += events[i].change > 0 || tokens > 0 ? events[i].change : 0;
 	struct token_fit fit = { .model = model,
 				 .initial = (uint32_t)-lowest,
 				 .left_over = (uint64_t)(tokens < 0 ? -tokens : tokens) };
 	tokens = -lowest;
-	for (size_t i = 0; i < count && events[i].at_ns < gate_ns; i++) {
+	for (size_t i = 0; i < early; i++) {
 		tokens += events[i].change;
 		if (events[i].change)
 			continue;

@@ -161,6 +161,33 @@ START_TEST(copies_of_a_call_are_one_site)
 }
 END_TEST
 
+/* A slow taker has a backlog as the putter says that no more will come, from a place of its own. */
+START_TEST(what_is_there_at_the_end_is_taken_yet)
+{
+	enum { ITEMS = 12, EMPTY = 3 /* items that are put while none is there */ };
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "putter", 0, 50);
+	sketch_thread(sketch, "taker", 0, 50);
+	for (int i = 0; i < ITEMS; i++) {
+		sketch_hold(sketch, 0, "M", 1, 2 * i + 1, 2 * i + 1.1);
+		if (i < EMPTY)
+			sketch_link(sketch, 0, LINK_WAKE, "C", 2 * i + 1.05, !i, NO_INDEX);
+	}
+	sketch_hold(sketch, 0, "M", 4, 24.5, 24.6);
+	sketch_link(sketch, 0, LINK_WAKE, "C", 24.55, 0, NO_INDEX);
+	sketch_hold(sketch, 1, "M", 20, 0.4, 0.5);
+	sketch_wait(sketch, 1, REASON_COND, "C", 0.5, 1.2, NO_INDEX);
+	for (int i = 0; i <= ITEMS; i++)
+		sketch_hold(sketch, 1, "M", 20, 3 * i + 1.2, 3 * i + 1.3);
+	monitored_build(&monitored);
+	ck_assert_int_eq(monitored.monitors.conditions[0].model, PUT_BY_SECTION);
+	monitored_free(&monitored);
+}
+END_TEST
+
 /* One, two, three, one ... items are put, with a signal for the first of them; what comes after
  * the take is the longer the more it were. The last thing that the taker does is a link. */
 static enum put_model model_of_drain(int takes, enum link_kind last, const char *resource)
@@ -291,6 +318,7 @@ SUITE()
 	TEST(a_signal_for_each_item);
 	TEST(a_signal_only_when_it_was_empty);
 	TEST(a_wait_that_nothing_ends_takes_nothing);
+	TEST(what_is_there_at_the_end_is_taken_yet);
 	TEST(who_opens_a_condition_takes_behind_its_signal);
 	TEST(one_computes_for_all);
 	TEST(copies_of_a_call_are_one_site);
