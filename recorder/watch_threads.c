@@ -63,12 +63,17 @@ void watch_thread_ends(const void *thread)
 
 uint64_t watch_thread_op(const void *thread)
 {
-	const struct watch *watch = watch_find(thread);
+	uint32_t opening = opening_now(recorder_arena);
+	struct watch *watch = watch_find(thread);
 	uint64_t op = 0;
 
 	if (watch && load_relaxed(&watch->type) == WATCH_THREAD)
 		op = load_acquire(&watch->holder_op);
-	if (op == 0 || load_relaxed(&watch->holder_opening) == opening_now(recorder_arena))
+	if (op == 0 || load_relaxed(&watch->holder_opening) == opening)
 		return op;
-	return roster_has(recorder_arena, op) ? op : 0;
+	if (!roster_has(recorder_arena, op))
+		return 0;
+	/* All threads are looked through once in an opening. */
+	store_relaxed(&watch->holder_opening, opening);
+	return op;
 }
