@@ -39,8 +39,7 @@ static void pieces_find(struct search *search)
 struct event {
 	uint64_t at_ns; /* its end */
 	uint32_t thread;
-	uint32_t op; /* the sleep; NO_INDEX = it is a wait */
-	uint32_t wait;
+	uint32_t wait; /* NO_INDEX = it is a sleep */
 };
 
 /* Where the thread that joins others is in what it does. */
@@ -70,15 +69,14 @@ static struct event *events_find(const struct recording *recording, size_t *coun
 	for (uint32_t i = 0; i < recording->op_count; i++) {
 		const struct rec_op *op = &recording->ops[i];
 		if (op->kind == KIND_SLEEP && op->thread != NO_INDEX)
-			events[(*count)++] = (struct event){ op->end_ns, op->thread, i, NO_INDEX };
+			events[(*count)++] = (struct event){ op->end_ns, op->thread, NO_INDEX };
 	}
 	for (uint32_t i = 0; i < recording->wait_count; i++) {
 		const struct rec_wait *wait = &recording->waits[i];
 		if (wait->reason == REASON_JOIN && wait->thread != NO_INDEX &&
 		    wait->target != NO_INDEX && recording->ops[wait->target].kind == KIND_THREAD &&
 		    recording->ops[wait->target].thread != NO_INDEX)
-			events[(*count)++] =
-				(struct event){ wait->end_ns, wait->thread, NO_INDEX, i };
+			events[(*count)++] = (struct event){ wait->end_ns, wait->thread, i };
 	}
 	qsort(events, *count, sizeof(*events), compare_events);
 	return events;

@@ -103,14 +103,12 @@ static uint32_t joined_before(const struct look_search *found, const struct flag
 	return joined == NO_INDEX ? NO_INDEX : recording->ops[joined].thread;
 }
 
-enum { ROUNDS_LEFT = 2 };
-
 static bool ends_in_round(const struct look_search *found, const struct flagged *one,
 			  const struct sleeps *sleeps)
 {
 	const struct rec_op *life =
 		&found->recording->ops[found->recording->threads[one->thread].op];
-	return life->end_ns <= one->joins_ns + ROUNDS_LEFT * sleeps->round_ns &&
+	return life->end_ns <= one->joins_ns + assume.told_rounds * (uint64_t)sleeps->round_ns &&
 	       (double)sleeps->round_ns <=
 		       assume.ended_within * (double)(life->end_ns - life->start_ns);
 }

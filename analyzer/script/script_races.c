@@ -262,7 +262,7 @@ void script_sees_it_was_told(struct compiler *compiler, uint32_t hold)
 {
 	const struct race *race = &compiler->thread.races[false];
 
-	if (race->until_ns == 0 || race->target != TOLD ||
+	if (compiler->thread.is_skipping || race->until_ns == 0 || race->target != TOLD ||
 	    compiler->rec->ops[hold].start_ns < race->until_ns ||
 	    (race->lock != NO_INDEX && race->lock != compiler->releases->lock_of[hold]))
 		return;

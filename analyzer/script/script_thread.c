@@ -231,8 +231,8 @@ static bool is_idle(const struct compiler *compiler, uint32_t op)
 
 static void op_begins(struct compiler *compiler, uint32_t op)
 {
+	assert(op < compiler->rec->op_count);
 	enum kind kind = (enum kind)compiler->rec->ops[op].kind;
-
 	script_op_belongs(compiler, op);
 	script_pass(compiler, compiler->rec->ops[op].start_ns);
 	if (compiler->script->flows.transfer_of[op] != NO_INDEX)
