@@ -23,8 +23,7 @@ static inline struct slot *roster_slot(const struct arena *arena, uint32_t index
 /* No other thread that is there has it. */
 static inline uint64_t roster_index_of(const struct arena *arena, const struct slot *slot)
 {
-	return ((uint64_t)(uintptr_t)slot - (uint64_t)(uintptr_t)arena_at(arena, ARENA_ROSTER)) /
-	       SLOT_BYTES;
+	return (uint64_t)(slot - (const struct slot *)arena_at(arena, ARENA_ROSTER));
 }
 
 static inline uint32_t roster_made(const struct arena *arena)
