@@ -324,6 +324,12 @@ static const char *const skipped_files[] = {
 	NULL,
 };
 
+static const char *const skipped_sources[] = {
+#define RUNTIME_FILE(glob, meaning) glob,
+#include "runtime.def"
+	NULL,
+};
+
 static const char *const skipped_functions[] = {
 #define RUNTIME_FUNCTION(glob, meaning) glob,
 #include "runtime.def"
@@ -382,6 +388,7 @@ void options_print_help(FILE *file)
 	      "patterns):\n",
 	      file);
 	print_list(file, "files", skipped_files);
+	print_list(file, "sources", skipped_sources);
 	print_list(file, "functions", skipped_functions);
 	fputs("\nExit status: 0 done, 1 --symbolize refused a file or --each had errors, 2 wrong\n"
 	      "usage or an unreadable dump, 3 predictions withheld because a check of the replay\n"

@@ -59,7 +59,8 @@ static void add_place(struct function_list *list, struct recording *rec, struct 
 	for (size_t i = 0; i < place->frame_count; i++) {
 		const char *name = place->frames[i].function;
 
-		if ((!name && !place->function_start) || callers_is_runtime(callers, frame, name))
+		if ((!name && !place->function_start) ||
+		    callers_is_runtime(callers, frame, &place->frames[i]))
 			continue;
 		uint32_t id =
 			recording_intern(rec, symbols_function_text(place, i, text, sizeof(text)));

@@ -37,6 +37,12 @@ static const char *const runtime_functions[] = {
 	NULL,
 };
 
+static const char *const runtime_files[] = {
+#define RUNTIME_FILE(glob, meaning) glob,
+#include "runtime.def"
+	NULL,
+};
+
 static const char *const thread_starts[] = {
 #define THREAD_START(name, meaning) name,
 #include "runtime.def"
@@ -58,7 +64,7 @@ struct callers {
 	struct callers_options options;
 	enum module_sort *module_sorts; /* per module */
 	struct found *found;            /* per stack */
-	struct addresses functions;     /* the names that were asked about, by where they stand */
+	struct addresses texts;         /* the names that were asked about, by where they stand */
 	bool *are_own;                  /* of these */
 	size_t own_room;
 };
@@ -133,26 +139,35 @@ void callers_free(struct callers *callers)
 		return;
 	free(callers->module_sorts);
 	free(callers->found);
-	addresses_free(&callers->functions);
+	addresses_free(&callers->texts);
 	free(callers->are_own);
 	free(callers);
 }
 
-/* Symbols keep a name where it is: the patterns are tried once. */
-static bool is_own_function(struct callers *callers, const char *function)
-{
-	size_t known = callers->functions.count;
+enum { FUNCTIONS, FILES };
 
-	if (!function)
+/* Symbols keep a name where it is: the patterns are tried once. */
+static bool is_own_text(struct callers *callers, const char *text, unsigned sort)
+{
+	size_t known = callers->texts.count;
+
+	if (!text)
 		return true;
-	uint32_t number = addresses_add(&callers->functions, 0, (uintptr_t)function);
+	uint32_t number = addresses_add(&callers->texts, sort, (uintptr_t)text);
 	if (number == known) {
 		callers->are_own = memory_grow(callers->are_own, &callers->own_room, known + 1,
 					       sizeof(*callers->are_own));
-		callers->are_own[number] =
-			!fits(runtime_functions, function) && !is_skipped(callers, function);
+		callers->are_own[number] = sort == FILES ? !fits(runtime_files, text)
+							 : !fits(runtime_functions, text) &&
+								   !is_skipped(callers, text);
 	}
 	return callers->are_own[number];
+}
+
+static bool is_own_function(struct callers *callers, const struct symbol_frame *frame)
+{
+	return is_own_text(callers, frame->function, FUNCTIONS) &&
+	       is_own_text(callers, frame->file, FILES);
 }
 
 /* The innermost frame of a place that is the program's own, or the outermost. */
@@ -164,7 +179,7 @@ static struct caller own_frame(struct callers *callers, const struct symbol_plac
 
 		if (place->is_jit && !place->frames[frame].function)
 			continue;
-		if (is_own_function(callers, place->frames[frame].function))
+		if (is_own_function(callers, &place->frames[frame]))
 			return (struct caller){ .place = place, .frame = frame };
 	}
 	return (struct caller){ .place = NULL };
@@ -204,7 +219,7 @@ static struct caller next_own_frame(struct callers *callers, const struct symbol
 	for (size_t i = from; i < place->frame_count; i++) {
 		if (place->is_jit && !place->frames[i].function)
 			continue;
-		if (is_own_function(callers, place->frames[i].function))
+		if (is_own_function(callers, &place->frames[i]))
 			return (struct caller){ .place = place, .frame = i };
 	}
 	return (struct caller){ .place = NULL };
@@ -247,7 +262,7 @@ struct caller callers_named(struct callers *callers, uint32_t stack)
 		for (size_t k = 0; k < place->frame_count; k++) {
 			const char *function = place->frames[k].function;
 
-			if (function && is_own_function(callers, function) &&
+			if (function && is_own_function(callers, &place->frames[k]) &&
 			    strcmp(function, "main") != 0)
 				return (struct caller){ .place = place, .frame = k };
 		}
@@ -320,11 +335,13 @@ struct caller callers_outermost(struct callers *callers, uint32_t stack)
 	return found->outermost;
 }
 
-bool callers_is_runtime(struct callers *callers, struct rec_frame frame, const char *function)
+bool callers_is_runtime(struct callers *callers, struct rec_frame frame,
+			const struct symbol_frame *function)
 {
 	if (frame.module != NO_INDEX && callers->module_sorts[frame.module] == MODULE_RUNTIME)
 		return true;
-	return function && (!is_own_function(callers, function) || is_thread_start(function));
+	return function->function &&
+	       (!is_own_function(callers, function) || is_thread_start(function->function));
 }
 
 struct caller callers_routine(struct callers *callers, uint32_t process, uint64_t address,

@@ -59,10 +59,11 @@ struct caller callers_interpreter(struct callers *callers, uint32_t stack);
  * lies between. */
 struct caller callers_outermost(struct callers *callers, uint32_t stack);
 
-/* Whether a function in that frame is a runtime's, or where threads start; NULL = it has no name.
- * An interpreter's are what the program runs on, and no runtime's. The name must stay where it is
- * for as long as `callers` lives. */
-bool callers_is_runtime(struct callers *callers, struct rec_frame frame, const char *function);
+/* Whether a function in that frame is a runtime's, or where threads start. An interpreter's are
+ * what the program runs on, and no runtime's. Its texts must stay where they are for as long as
+ * `callers` lives. */
+bool callers_is_runtime(struct callers *callers, struct rec_frame frame,
+			const struct symbol_frame *function);
 
 /* The start routine at `address` at that time, unless it belongs to a runtime. */
 struct caller callers_routine(struct callers *callers, uint32_t process, uint64_t address,

@@ -78,7 +78,7 @@ void frame_names_build(struct frame_names *names, struct recording *recording,
 		names_grow(names, &rooms, used + place->frame_count);
 		for (size_t k = 0; k < place->frame_count; k++) {
 			names->are_runtime[used] = callers_is_runtime(callers, recording->frames[i],
-								      place->frames[k].function);
+								      &place->frames[k]);
 			names->places[used] = place_of(recording, &place->frames[k]);
 			names->names[used++] = name_of(recording, place, k);
 		}

@@ -318,24 +318,32 @@ START_TEST(runtimes)
 		uint32_t module;
 		const char *function;
 		bool is_runtime;
+		const char *file;
 	} rows[] = {
-		/* 0 */ { LIBC, "qsort", true },
-		/* 1 */ { LIBC, NULL, true },
-		/* 2 */ { PROGRAM, "shop::pay", false },
-		/* 3 */ { PROGRAM, NULL, false },
-		/* 4 */ { PROGRAM, "_start", true },
-		/* 5 */ { PROGRAM, "std::run", true },
-		/* 6 */ { NO_INDEX, "start_thread", true },
-		/* 7 */ { NO_INDEX, NULL, false },
-		/* 8 */ { PYTHON, "eval", false },
+		/* 0 */ { LIBC, "qsort", true, NULL },
+		/* 1 */ { LIBC, NULL, true, NULL },
+		/* 2 */ { PROGRAM, "shop::pay", false, NULL },
+		/* 3 */ { PROGRAM, NULL, false, NULL },
+		/* 4 */ { PROGRAM, "_start", true, NULL },
+		/* 5 */ { PROGRAM, "std::run", true, NULL },
+		/* 6 */ { NO_INDEX, "start_thread", true, NULL },
+		/* 7 */ { NO_INDEX, NULL, false, NULL },
+		/* 8 */ { PYTHON, "eval", false, NULL },
+		/* 9 */ { NO_INDEX, "Thread.run", true, "/usr/lib/python3.11/threading.py" },
+		/* 10 */ { NO_INDEX, "serve", false, "/srv/python3.11/threads.py" },
+		/* 11 */ { NO_INDEX, "_find_spec", true, "<frozen importlib._bootstrap>" },
+		/* 12 */ { NO_INDEX, NULL, false, "/usr/lib/python3.11/queue.py" },
 	};
 	struct symbols *symbols = symbols_new(&recording, NULL, 0);
 	struct callers *callers = callers_new(&recording, symbols, NULL);
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct symbol_frame function = { .function = rows[i].function,
+						       .file = rows[i].file };
 		ck_assert_msg(callers_is_runtime(callers, (struct rec_frame){ rows[i].module, 16 },
-						 rows[i].function) == rows[i].is_runtime,
+						 &function) == rows[i].is_runtime,
 			      "row %zu", i);
+	}
 	callers_free(callers);
 	symbols_free(symbols);
 }
