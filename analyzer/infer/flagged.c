@@ -13,11 +13,13 @@
 #include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
+#include "joins.h"
 
 struct search {
 	const struct recording *recording;
 	const struct class_table *classes;
-	uint64_t *piece_ns; /* by thread: its longest op */
+	uint64_t *piece_ns;  /* by thread: its longest op */
+	struct join *joined; /* by wait */
 	struct flagged *found;
 	size_t count;
 	size_t capacity;
@@ -61,8 +63,10 @@ static int compare_events(const void *left, const void *right)
 	return (a->wait > b->wait) - (a->wait < b->wait);
 }
 
-static struct event *events_find(const struct recording *recording, size_t *count)
+static struct event *events_find(const struct search *search, size_t *count)
 {
+	const struct recording *recording = search->recording;
+	const struct join *joined = search->joined;
 	struct event *events =
 		memory_new(recording->op_count + recording->wait_count, sizeof(*events));
 	*count = 0;
@@ -73,9 +77,7 @@ static struct event *events_find(const struct recording *recording, size_t *coun
 	}
 	for (uint32_t i = 0; i < recording->wait_count; i++) {
 		const struct rec_wait *wait = &recording->waits[i];
-		if (wait->reason == REASON_JOIN && wait->thread != NO_INDEX &&
-		    wait->target != NO_INDEX && recording->ops[wait->target].kind == KIND_THREAD &&
-		    recording->ops[wait->target].thread != NO_INDEX)
+		if (joined[i].thread != NO_INDEX && wait->thread != NO_INDEX)
 			events[(*count)++] = (struct event){ wait->end_ns, wait->thread, i };
 	}
 	qsort(events, *count, sizeof(*events), compare_events);
@@ -98,10 +100,15 @@ static bool is_stop(const struct search *search, const struct walk *walk, const 
 	       is_small(0, search->piece_ns[life->thread], life_ns);
 }
 
-static void joins(struct search *search, struct walk *walk, const struct rec_wait *wait)
+static void joins(struct search *search, struct walk *walk, uint32_t index)
 {
-	const struct rec_op *life = &search->recording->ops[wait->target];
-	uint32_t class = search->classes->of_op[wait->target];
+	const struct recording *recording = search->recording;
+	const struct rec_wait *wait = &recording->waits[index];
+	uint32_t op = recording->threads[search->joined[index].thread].op;
+	if (op == NO_INDEX)
+		return;
+	const struct rec_op *life = &recording->ops[op];
+	uint32_t class = search->classes->of_op[op];
 	if (walk->joined != class) {
 		walk->came_ns = walk->joined == NO_INDEX ? walk->came_ns : walk->joined_ns;
 		walk->joins_ns = wait->start_ns;
@@ -113,7 +120,8 @@ static void joins(struct search *search, struct walk *walk, const struct rec_wai
 	search->found = memory_grow(search->found, &search->capacity, search->count + 1,
 				    sizeof(*search->found));
 	search->found[search->count++] =
-		(struct flagged){ life->thread, wait->thread, walk->joins_ns };
+		(struct flagged){ life->thread, wait->thread, walk->joins_ns,
+				  search->joined[index].post };
 }
 
 struct flagged *flagged_find(const struct recording *recording, const struct class_table *classes,
@@ -124,18 +132,20 @@ struct flagged *flagged_find(const struct recording *recording, const struct cla
 	size_t event_count;
 	search.piece_ns = memory_new(recording->thread_count, sizeof(*search.piece_ns));
 	pieces_find(&search);
-	struct event *events = events_find(recording, &event_count);
+	search.joined = joins_find(recording);
+	struct event *events = events_find(&search, &event_count);
 	for (size_t i = 0; i < event_count; i++) {
 		if (walk.thread != events[i].thread)
 			walk = (struct walk){ .thread = events[i].thread, .joined = NO_INDEX };
 		if (events[i].wait != NO_INDEX) {
-			joins(&search, &walk, &recording->waits[events[i].wait]);
+			joins(&search, &walk, events[i].wait);
 			continue;
 		}
 		walk.came_ns = events[i].at_ns;
 		walk.joined = NO_INDEX;
 	}
 	free(events);
+	free(search.joined);
 	free(search.piece_ns);
 	*count = search.count;
 	return search.found;

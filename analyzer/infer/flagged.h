@@ -18,6 +18,7 @@ struct flagged {
 	uint32_t thread;
 	uint32_t teller;   /* the thread that waits for its end */
 	uint64_t joins_ns; /* when that one began to wait for threads of this sort */
+	uint32_t post;     /* link by which it says that it ends, as joins.h has it */
 };
 
 /* In order of the tellers and time; to be freed. NULL = none. */

@@ -41,6 +41,7 @@ struct look_row {
 	/* LOOK_TOLD: */
 	bool is_guess;  /* it may have had a fixed number of rounds as well */
 	bool naps_once; /* it looks behind its sleeps, not before: it slept once more */
+	uint32_t post;  /* link by which it says that it ends; NO_INDEX = by none */
 };
 
 /* A lock that a row found taken: for reading or for writing. */

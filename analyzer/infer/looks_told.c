@@ -17,7 +17,14 @@
 #include "base/assumptions.h"
 #include "base/memory.h"
 #include "flagged.h"
+#include "joins.h"
 #include "looks_parts.h"
+
+struct told_search {
+	const struct look_search *found;
+	const struct join *joined; /* by wait */
+	struct sleeps *by_class;
+};
 
 /* The sleeps of a class that a thread has, one after the other. */
 struct sleeps {
@@ -72,22 +79,34 @@ static const struct sleeps *sleeps_of(const struct look_search *found, uint32_t 
 	return most;
 }
 
-static bool is_join(const struct look_search *found, const struct moment *moment, bool ends)
+static bool is_join(const struct told_search *told, const struct moment *moment, bool ends)
 {
 	enum moment_type type = moment_type(moment);
 	if (type != (ends ? MOMENT_WAIT_END : MOMENT_WAIT_BEGIN) && type != MOMENT_WAIT_POINT)
 		return false;
-	return found->recording->waits[moment->index].reason == REASON_JOIN;
+	return told->joined[moment->index].thread != NO_INDEX;
+}
+
+/* The teller did something there that may have been to set the flag. A runtime that posts the ends
+ * of its threads does much between two joins: of that only a sleep is something. */
+static bool is_doing(const struct told_search *told, const struct flagged *one,
+		     const struct moment *moment)
+{
+	enum moment_type type = moment_type(moment);
+	if (one->post == NO_INDEX)
+		return !is_join(told, moment, true);
+	return (type == MOMENT_OP_END || type == MOMENT_OP_POINT) &&
+	       told->found->recording->ops[moment->index].kind == KIND_SLEEP;
 }
 
 /* The thread that the teller joined just before. NO_INDEX = it did something else since then: it
  * set the flag. */
-static uint32_t joined_before(const struct look_search *found, const struct flagged *one)
+static uint32_t joined_before(const struct told_search *told, const struct flagged *one)
 {
-	const struct recording *recording = found->recording;
-	const struct moment *moments = found->timeline->moments;
-	size_t first = found->timeline->first[one->teller], at = first;
-	size_t end = found->timeline->first[one->teller + 1];
+	const struct timeline *timeline = told->found->timeline;
+	const struct moment *moments = timeline->moments;
+	size_t first = timeline->first[one->teller], at = first;
+	size_t end = timeline->first[one->teller + 1];
 	while (at < end) {
 		size_t middle = at + (end - at) / 2;
 		if (moments[middle].at_ns < one->joins_ns)
@@ -95,12 +114,12 @@ static uint32_t joined_before(const struct look_search *found, const struct flag
 		else
 			end = middle;
 	}
-	while (!is_join(found, &moments[at], false))
+	while (!is_join(told, &moments[at], false))
 		at++;
-	if (at == first || !is_join(found, &moments[at - 1], true))
-		return NO_INDEX;
-	uint32_t joined = recording->waits[moments[at - 1].index].target;
-	return joined == NO_INDEX ? NO_INDEX : recording->ops[joined].thread;
+	for (; at > first && !is_doing(told, one, &moments[at - 1]); at--)
+		if (is_join(told, &moments[at - 1], true))
+			return told->joined[moments[at - 1].index].thread;
+	return NO_INDEX;
 }
 
 static bool ends_in_round(const struct look_search *found, const struct flagged *one,
@@ -127,40 +146,43 @@ static void row_fill(struct look_row *row, const struct look_search *found,
 				  .mark_ns = one->joins_ns - 1, /* before it begins to wait */
 				  .hold = NO_INDEX,
 				  .sort = LOOK_TOLD,
+				  .post = one->post,
 				  .naps_once = ops[sleeps->last].start_ns > one->joins_ns };
 }
 
 /* False: the thread has no such rounds. */
-static bool find_row(struct look_row *row, const struct look_search *found,
-		     const struct flagged *one, struct sleeps *by_class)
+static bool find_row(struct look_row *row, const struct told_search *told,
+		     const struct flagged *one)
 {
-	const struct sleeps *sleeps = sleeps_of(found, one->thread, by_class);
-	if (!sleeps || !ends_in_round(found, one, sleeps))
+	const struct sleeps *sleeps = sleeps_of(told->found, one->thread, told->by_class);
+	if (!sleeps || !ends_in_round(told->found, one, sleeps))
 		return false;
-	row_fill(row, found, one, sleeps);
-	uint32_t before = joined_before(found, one);
+	row_fill(row, told->found, one, sleeps);
+	uint32_t before = joined_before(told, one);
 	if (before == NO_INDEX)
 		return true;
 	row->is_guess = true;
-	sleeps = sleeps_of(found, before, by_class);
+	sleeps = sleeps_of(told->found, before, told->by_class);
 	return !sleeps || sleeps->count != row->count;
 }
 
 void look_told_find(struct looks *looks, const struct look_search *found)
 {
 	struct sleeps *by_class = memory_new(found->classes->count, sizeof(*by_class));
+	struct join *joined = joins_find(found->recording);
+	const struct told_search told = { found, joined, by_class };
 	size_t count, capacity = 0;
 	struct flagged *flagged = flagged_find(found->recording, found->classes, &count);
 	for (size_t i = 0; i < count; i++) {
 		struct look_row row;
 		if (has_rows(found->looks, flagged[i].thread) ||
-		    has_rows(looks, flagged[i].thread) ||
-		    !find_row(&row, found, &flagged[i], by_class))
+		    has_rows(looks, flagged[i].thread) || !find_row(&row, &told, &flagged[i]))
 			continue;
 		looks->rows =
 			memory_grow(looks->rows, &capacity, looks->count + 1, sizeof(*looks->rows));
 		looks->rows[looks->count++] = row;
 	}
 	free(flagged);
+	free(joined);
 	free(by_class);
 }

@@ -6,14 +6,7 @@
 
 #include "base/memory.h"
 #include "format.h"
-
-/* The thread whose end it is for; NO_INDEX = for none's, or for one that is not known. */
-static uint32_t joined_by(const struct recording *recording, const struct rec_wait *wait)
-{
-	bool is_join = wait->reason == REASON_JOIN && wait->target != NO_INDEX &&
-		       recording->ops[wait->target].kind == KIND_THREAD;
-	return is_join ? recording->ops[wait->target].thread : NO_INDEX;
-}
+#include "joins.h"
 
 /* By thread: the last wait for its end, NO_INDEX = none. */
 static uint32_t *find_joins(const struct recording *recording)
@@ -21,11 +14,11 @@ static uint32_t *find_joins(const struct recording *recording)
 	uint32_t *joins = memory_new(recording->thread_count, sizeof(*joins));
 	for (size_t i = 0; i < recording->thread_count; i++)
 		joins[i] = NO_INDEX;
-	for (uint32_t i = 0; i < recording->wait_count; i++) {
-		uint32_t joined = joined_by(recording, &recording->waits[i]);
-		if (joined != NO_INDEX)
-			joins[joined] = i;
-	}
+	struct join *joined = joins_find(recording);
+	for (uint32_t i = 0; i < recording->wait_count; i++)
+		if (joined[i].thread != NO_INDEX)
+			joins[joined[i].thread] = i;
+	free(joined);
 	return joins;
 }
 

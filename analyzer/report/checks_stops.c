@@ -22,27 +22,41 @@ static bool is_guess(const struct script *script, const struct step *step)
 	return step->type == STEP_LOOK && script->looks.rows[step->arg].is_guess;
 }
 
-/* It takes permits that it does not give back, or waits for others in another way. */
+/* A wait that another thread has to end. */
+static bool is_wait(const struct script *script, const struct step *step)
+{
+	enum step_operand operand = script_contract((enum step_type)step->type)->operand;
+	bool is_own = step->type == STEP_SPAWN || step->type == STEP_SEND ||
+		      step->type == STEP_SIGNAL || step->type == STEP_YIELD;
+	return !is_own && !is_guess(script, step) && operand != OPERAND_NOTHING &&
+	       operand != OPERAND_SCOPE && operand != OPERAND_STAMP && operand != OPERAND_WAIT &&
+	       (operand != OPERAND_LOCK || step->type == STEP_TRY);
+}
+
+/* It takes tokens or permits that it does not give back, or waits for others in another way. */
 static bool is_told(const struct script *script, const struct actor *actor, int32_t *taken)
 {
 	bool is_told = false;
 	const struct step *first = &script->steps[actor->first_step], *step;
 	for (step = first; step->type != STEP_END; step++) {
-		enum step_operand operand = script_contract((enum step_type)step->type)->operand;
-		if (operand == OPERAND_SEMAPHORE)
-			taken[step->arg] += step->type == STEP_POST ? -1 : 1;
-		else if (!is_guess(script, step) && step->type != STEP_SPAWN &&
-			 step->type != STEP_SIGNAL && step->type != STEP_PUT &&
-			 step->type != STEP_SEND)
-			is_told |= operand != OPERAND_NOTHING && operand != OPERAND_SCOPE &&
-				   (operand != OPERAND_LOCK || step->type == STEP_TRY) &&
-				   operand != OPERAND_STAMP && operand != OPERAND_WAIT;
+		uint32_t takes =
+			step->type == STEP_RECEIVE ? NO_INDEX : script_source(script, step);
+		uint32_t puts = script_put_source(script, step);
+		if (takes != NO_INDEX)
+			taken[takes]++;
+		else if (puts != NO_INDEX)
+			taken[puts]--;
+		else
+			is_told |= is_wait(script, step);
 	}
 	for (; step >= first; step--) {
-		if (script_contract((enum step_type)step->type)->operand != OPERAND_SEMAPHORE)
+		uint32_t takes = script_source(script, step);
+		uint32_t puts = script_put_source(script, step);
+		uint32_t source = takes != NO_INDEX ? takes : puts;
+		if (source == NO_INDEX)
 			continue;
-		is_told |= taken[step->arg] > 1;
-		taken[step->arg] = 0;
+		is_told |= taken[source] > 1;
+		taken[source] = 0;
 	}
 	return is_told;
 }
@@ -54,7 +68,7 @@ static const struct flagged *worst_of(const struct analysis *analysis,
 {
 	const struct recording *recording = analysis->recording;
 	const struct script *script = &analysis->script;
-	int32_t *taken = memory_new(script->semaphore_count, sizeof(*taken));
+	int32_t *taken = memory_new(script->source_count, sizeof(*taken));
 	const struct flagged *worst = NULL;
 	*lived_ns = 0;
 	for (size_t i = 0; i < count; i++) {

@@ -10,8 +10,8 @@
  * has no such step.
  *
  * The rounds of a thread that a flag stops have work in them. It looks before each sleep of the
- * row, and at its own end, to which it comes when it finds the flag. Or it looks behind each sleep,
- * and goes on behind the last one.
+ * row, and at its own end, to which it comes when it finds the flag. The post that says so comes
+ * after that. Or it looks behind each sleep, and goes on behind the last one.
  *
  * A row may be for locks on files. The thread takes some of them at once then, and has a round in
  * vain if it cannot. So it gets those that it has alone before the first one of a round. A thread
@@ -21,6 +21,7 @@
  */
 #include "base/memory.h"
 #include "format.h"
+#include "script_balance.h"
 #include "script_parts.h"
 
 #include <assert.h>
@@ -48,6 +49,8 @@ void script_look_begins(struct compiler *compiler, uint32_t sleep)
 
 	if (is_first)
 		script->look_spans[row - script->looks.rows].first = (uint32_t)script->step_count;
+	if (is_first && row->sort == LOOK_TOLD)
+		compiler->thread.told = row;
 	if (!row || !is_looking(compiler, row))
 		return;
 	if (row->sort == LOOK_TOLD ? is_told_at(compiler, row, sleep, false) : is_first)
@@ -90,21 +93,36 @@ void script_look_ends(struct compiler *compiler, uint32_t sleep)
 	row_ends(script, number);
 }
 
+static void gives_permit(struct compiler *compiler, uint32_t link)
+{
+	uint32_t semaphore = addresses_find(&compiler->found->semaphores, compiler->thread.process,
+					    compiler->rec->links[link].address);
+
+	script_emit(compiler, STEP_POST, semaphore, 0);
+}
+
 void script_told_ends(struct compiler *compiler)
 {
 	struct script *script = compiler->script;
+	const struct look_row *row = compiler->thread.told;
 
-	for (uint32_t i = 0; i < script->looks.count; i++) {
-		const struct look_row *row = &script->looks.rows[i];
+	if (!row || row->naps_once)
+		return;
+	uint32_t number = (uint32_t)(row - script->looks.rows);
+	script->look_spans[number].end = (uint32_t)script->step_count;
+	script_emit(compiler, STEP_LOOK, number, 0);
+	script_emit(compiler, STEP_AGAIN, 0, 0);
+	row_ends(script, number);
+	if (row->post != NO_INDEX)
+		gives_permit(compiler, row->post);
+}
 
-		if (row->sort != LOOK_TOLD || row->naps_once ||
-		    row->thread != compiler->thread.index)
-			continue;
-		script->look_spans[i].end = (uint32_t)script->step_count;
-		script_emit(compiler, STEP_LOOK, i, 0);
-		script_emit(compiler, STEP_AGAIN, 0, 0);
-		row_ends(script, i);
-	}
+void script_posts(struct compiler *compiler, uint32_t link)
+{
+	const struct look_row *row = compiler->thread.told;
+
+	if (!row || row->naps_once || row->post != link)
+		gives_permit(compiler, link);
 }
 
 /* The thread has the lock for itself before it comes for the first one of a round again. */
@@ -230,39 +248,16 @@ void script_marks_find(struct found *found, const struct looks *looks)
 			looks->rows);
 }
 
-bool script_may_repeat(enum step_type type)
-{
-	return script_is_private(type) || type == STEP_ACQUIRE || type == STEP_RELEASE ||
-	       type == STEP_SHARE || type == STEP_UNSHARE || type == STEP_GRAB;
-}
-
-static int gained_by(enum step_type type)
-{
-	if (type == STEP_ACQUIRE || type == STEP_SHARE || type == STEP_GRAB)
-		return 1;
-	return type == STEP_RELEASE || type == STEP_UNSHARE ? -1 : 0;
-}
-
 /* Between two looks a thread gives back what it takes: so it may leave the row at either. */
 static bool is_balanced(const struct script *script, size_t look)
 {
-	const struct step *steps = script->steps;
-	size_t end = look + 1;
+	struct script_balance balance = { .size = 0 };
+	const struct step *step = &script->steps[look + 1];
 
-	while (steps[end].type != STEP_LOOK && steps[end].type != STEP_AGAIN)
-		end++;
-	for (size_t i = look + 1; i < end; i++) {
-		int gained = 0;
-
-		if (!gained_by((enum step_type)steps[i].type))
-			continue;
-		for (size_t j = look + 1; j < end; j++)
-			if (steps[j].arg == steps[i].arg)
-				gained += gained_by((enum step_type)steps[j].type);
-		if (gained)
+	for (; step->type != STEP_LOOK && step->type != STEP_AGAIN; step++)
+		if (!script_balances(&balance, script, step))
 			return false;
-	}
-	return true;
+	return script_is_even(&balance);
 }
 
 /* The thread's steps were not cut in the row. */
@@ -288,9 +283,7 @@ static bool is_row_whole(const struct script *script, size_t first, const bool *
 		if (steps[i].type == STEP_LOOK && !is_balanced(script, i))
 			return false;
 	for (size_t i = first + 1; i < first + steps[first].jump; i++)
-		if (!script_may_repeat((enum step_type)steps[i].type) &&
-		    !script_is_race((enum step_type)steps[i].type) &&
-		    (steps[i].type != STEP_LOOK || steps[i].arg != number))
+		if (steps[i].type == STEP_LOOK && steps[i].arg != number)
 			return false;
 	return true;
 }

@@ -204,6 +204,7 @@ struct thread_state {
 	uint32_t idle_step; /* where the thread went idle, NO_INDEX = it is not */
 	uint64_t idle_ns;
 	bool has_worked;
+	const struct look_row *told; /* its rounds until a flag says stop, once they began */
 };
 
 /* One compilation: of the script, by one thread, from what does not change meanwhile. */
@@ -430,14 +431,14 @@ void script_look_begins(struct compiler *, uint32_t sleep);
 void script_look_ends(struct compiler *, uint32_t sleep);
 /* The thread ends: so does the row that it is, if a flag stops it. */
 void script_told_ends(struct compiler *);
+/* A permit is given. */
+void script_posts(struct compiler *, uint32_t link);
 /* A hold of a file's lock begins: perhaps the first one of a round of those that rows wait for. */
 void script_round_begins(struct compiler *, uint32_t hold);
 void script_round_ends(struct compiler *, uint32_t hold);
 void script_rounds_find(struct compiler *);
 void script_marks_until(struct compiler *, uint64_t before_ns);
 void script_looks_complete(struct script *);
-/* A step in a round that may be done any number of times, or not at all. */
-bool script_may_repeat(enum step_type);
 
 /* script_races.c. The poll found nothing, or only a timer. */
 bool script_poll_timed_out(const struct recording *, uint32_t poll);

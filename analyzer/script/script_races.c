@@ -16,6 +16,7 @@
  */
 #include "format.h"
 #include "infer/stopped.h"
+#include "script_balance.h"
 #include "script_parts.h"
 
 #include <assert.h>
@@ -148,89 +149,6 @@ void script_race(struct compiler *compiler, bool is_poll)
 		script_emit(compiler, STEP_RACE, 0, 0);
 }
 
-/* --- what the rounds that are left out take and give back --- */
-
-enum { BALANCE_MAX = 8 };
-
-/* How many tokens and permits of each sort were taken, less those that were given back. */
-struct balance {
-	uint32_t sources[BALANCE_MAX];
-	int counts[BALANCE_MAX];
-	size_t size;
-};
-
-static bool balance_add(struct balance *balance, uint32_t source, int count)
-{
-	size_t i = 0;
-
-	while (i < balance->size && balance->sources[i] != source)
-		i++;
-	if (i == BALANCE_MAX)
-		return false;
-	if (i == balance->size) {
-		balance->sources[balance->size] = source;
-		balance->counts[balance->size++] = 0;
-	}
-	balance->counts[i] += count;
-	return true;
-}
-
-static bool is_even(const struct balance *balance)
-{
-	for (size_t i = 0; i < balance->size; i++)
-		if (balance->counts[i])
-			return false;
-	return true;
-}
-
-/* Of a condition that stands for jobs nothing may be left out. */
-static bool token_counts(struct balance *balance, const struct script *script, uint32_t condition,
-			 int count)
-{
-	return condition != NO_INDEX && !script->monitors.conditions[condition].is_pool &&
-	       balance_add(balance, condition, count);
-}
-
-static bool signal_counts(struct balance *balance, const struct script *script, uint32_t link)
-{
-	const struct signal_role *role = &script->monitors.signals[link];
-	bool puts = role->condition != NO_INDEX &&
-		    script->monitors.conditions[role->condition].model == PUT_BY_SIGNAL &&
-		    !role->is_gate;
-
-	return token_counts(balance, script, role->condition, puts ? -1 : 0);
-}
-
-/* The step may be left out, if all is even in the end. */
-static bool step_counts(struct balance *balance, const struct script *script,
-			const struct step *step)
-{
-	uint32_t semaphores = (uint32_t)script->monitors.condition_count;
-
-	switch (step->type) {
-	case STEP_TAKE:
-		return token_counts(balance, script, step->arg, 1);
-	case STEP_PUT:
-		return token_counts(balance, script, step->arg, -1);
-	case STEP_YIELD: /* puts one and takes one */
-		return token_counts(balance, script, step->arg, 0);
-	case STEP_SIGNAL:
-		return signal_counts(balance, script, step->arg);
-	case STEP_PERMIT:
-	case STEP_CLAIM:
-		return balance_add(balance, semaphores + step->arg, 1);
-	case STEP_POST:
-		return balance_add(balance, semaphores + step->arg, -1);
-	case STEP_LOOK:
-	case STEP_AGAIN:
-	case STEP_RACE:
-	case STEP_CUT:
-		return true;
-	default:
-		return script_may_repeat((enum step_type)step->type);
-	}
-}
-
 static void race_forget(struct step *step)
 {
 	*step = (struct step){ .arg = NO_INDEX, .type = STEP_FIXED };
@@ -241,17 +159,18 @@ void script_race_ends(struct compiler *compiler, uint32_t index, bool is_poll)
 	struct race *race = &compiler->thread.races[is_poll];
 	struct step *steps = compiler->script->steps;
 	size_t last = compiler->script->step_count - 1;
-	struct balance balance = { .size = 0 };
+	struct script_balance balance = { .size = 0 };
 	bool may_skip = true;
 
 	if (!race->until_ns || race->target != index)
 		return;
 	for (size_t i = last; i-- > race->first_step;) {
 		if (steps[i].type != STEP_RACE || steps[i].jump) {
-			may_skip = may_skip && step_counts(&balance, compiler->script, &steps[i]);
+			may_skip =
+				may_skip && script_balances(&balance, compiler->script, &steps[i]);
 			continue;
 		}
-		steps[i].type = may_skip && is_even(&balance) ? STEP_RACE : STEP_CUT;
+		steps[i].type = may_skip && script_is_even(&balance) ? STEP_RACE : STEP_CUT;
 		steps[i].jump = last - i;
 	}
 	race->target = NO_INDEX;

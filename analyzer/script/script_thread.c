@@ -191,10 +191,7 @@ static void link_happens(struct compiler *compiler, uint32_t index)
 	}
 	bool is_call = compiler->found->turns.is_call && compiler->found->turns.is_call[index];
 	if (link->kind == LINK_POST && !compiler->found->meetings.is_post[index] && !is_call)
-		script_emit(compiler, STEP_POST,
-			    addresses_find(&compiler->found->semaphores, compiler->thread.process,
-					   link->address),
-			    0);
+		script_posts(compiler, index);
 	spawn(compiler, script_started_actor(compiler->rec, link));
 	script_turn_at_link(compiler, index);
 	if (compiler->found->meetings.of_link[index] != NO_INDEX) {

@@ -17,14 +17,20 @@ static const struct {
 	bool is_told;
 	bool is_guess;
 	uint32_t other_rounds;
+	bool is_posted; /* both say by a permit that they end */
 } rows[] = {
-	/* 0 */ { 10, 205, true, true, true, false, 0 },
-	/* 1: or both were done at the same time */ { 10, 205, true, false, true, true, 0 },
-	/* 2: it has more than one other round */ { 10, 219.5, true, true, false, false, 0 },
-	/* 3: some round ends by then */ { 40, 205, true, true, false, false, 0 },
-	/* 4 */ { 10, 205, false, false, true, false, 0 },
-	/* 5: the other thread does as many rounds */ { 10, 205, true, false, false, false, 19 },
-	/* 6: it does half as many */ { 10, 205, true, false, true, true, 10 },
+	/* 0 */ { 10, 205, true, true, true, false, 0, false },
+	/* 1: or both were done at the same time */ { 10, 205, true, false, true, true, 0, false },
+	/* 2: it has more than one other round */ { 10, 219.5, true, true, false, false, 0, false },
+	/* 3: some round ends by then */ { 40, 205, true, true, false, false, 0, false },
+	/* 4 */ { 10, 205, false, false, true, false, 0, false },
+	/* 5: the other thread does as many rounds */
+	{ 10, 205, true, false, false, false, 19, false },
+	/* 6: it does half as many */ { 10, 205, true, false, true, true, 10, false },
+	/* 7: a runtime takes locks in between, too */
+	{ 10, 205, true, true, true, true, 0, true },
+	/* 8 */ { 10, 205, true, true, false, false, 19, true },
+	/* 9 */ { 10, 205, false, true, true, false, 0, true },
 };
 
 START_TEST(rounds_go_on_until_another_thread_says_stop)
@@ -46,6 +52,13 @@ START_TEST(rounds_go_on_until_another_thread_says_stop)
 		sketch_hold(&sketch, 0, "m", 1, TOLD_MS + 0.1, TOLD_MS + 0.2);
 	sketch_wait(&sketch, 0, REASON_JOIN, "", TOLD_MS + 0.3, rows[_i].end_ms,
 		    sketch.rec.threads[1].op);
+	for (uint32_t i = 0; rows[_i].is_posted && i < sketch.rec.wait_count; i++) {
+		bool is_other = sketch.rec.waits[i].end_ns == TOLD_MS * 1000000;
+		sketch.rec.waits[i].reason = REASON_SEM;
+		sketch.rec.waits[i].address = 0x1000 + sketch_string(&sketch, "end");
+		sketch_link(&sketch, is_other ? 2 : 1, LINK_POST, "end",
+			    is_other ? TOLD_MS - 0.1 : rows[_i].end_ms - 0.1, 0, NO_INDEX);
+	}
 	for (double at_ms = 0; at_ms + rows[_i].round_ms < TOLD_MS + 1;
 	     at_ms += rows[_i].round_ms) {
 		sketch_sleep(&sketch, 1, "nap", at_ms, at_ms + 4);
@@ -63,6 +76,7 @@ START_TEST(rounds_go_on_until_another_thread_says_stop)
 		const struct look_row *row = &looks.rows[0];
 		ck_assert_int_eq(row->sort, LOOK_TOLD);
 		ck_assert(row->is_guess == rows[_i].is_guess);
+		ck_assert((row->post != NO_INDEX) == rows[_i].is_posted);
 		ck_assert_uint_eq(row->thread, 1);
 		ck_assert_uint_eq(row->ender, 0);
 		ck_assert_uint_eq(row->count, rounds);

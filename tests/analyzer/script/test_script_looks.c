@@ -88,6 +88,24 @@ START_TEST(a_thread_that_works_ends_its_round_when_it_is_told)
 }
 END_TEST
 
+/* The keeper says by a permit that it ends, and takes a lock then. */
+START_TEST(a_thread_that_says_that_it_ends_does_so_when_it_is_told)
+{
+	for (int i = 0; i < 2; i++) {
+		struct sketch sketch;
+
+		sketch_told(&sketch, true, false);
+		sketch.rec.waits[1].reason = REASON_SEM;
+		sketch.rec.waits[1].address = 0x1000 + sketch_string(&sketch, "end");
+		sketch_link(&sketch, 2, LINK_POST, "end", 154.995, 0, NO_INDEX);
+		sketch_hold(&sketch, 2, "n", 0, 154.996, 154.998);
+		sketch.rec.ops[sketch.rec.threads[2].op].end_ns = 155000000;
+		replayed_expect(&sketch, i, "work", told_rows[i].factor, told_rows[i].ms);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
 /* It looks behind its naps: it was told at 144.3 ms, and has the last one from 145 ms on. */
 START_TEST(a_thread_may_sleep_once_more_before_it_looks)
 {
@@ -261,6 +279,7 @@ SUITE()
 {
 	TEST(a_row_ends_with_the_first_look_that_finds_it);
 	EACH(a_thread_that_works_ends_its_round_when_it_is_told, told_rows);
+	TEST(a_thread_that_says_that_it_ends_does_so_when_it_is_told);
 	TEST(a_thread_may_sleep_once_more_before_it_looks);
 	TEST(rounds_that_nobody_is_seen_to_stop_may_be_as_many);
 	TEST(a_thread_that_keeps_house_ends_when_it_is_told);
