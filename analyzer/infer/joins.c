@@ -3,68 +3,18 @@
  * Finds waits for the ends of threads; joins.h has the contract.
  *
  * Method. A thread that says by a semaphore that it ends posts it once, in the last small part of
- * its life. That post is what the other one waited for.
+ * its life. That post is what the other one waited for. So may a thread that tells another one to
+ * end. But it waits for that one then, or it is the first of its process.
  */
 #include "joins.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 
 #include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
-
-/* A post of a semaphore. */
-struct post {
-	uint64_t address;
-	uint32_t thread;
-	uint32_t link;
-};
-
-static int compare_posts(const void *left, const void *right)
-{
-	const struct post *a = left, *b = right;
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	return (a->link > b->link) - (a->link < b->link);
-}
-
-/* In order of threads and semaphores. */
-static struct post *posts_find(const struct recording *recording, size_t *count)
-{
-	struct post *posts = memory_new(recording->link_count, sizeof(*posts));
-	*count = 0;
-	for (uint32_t i = 0; i < recording->link_count; i++) {
-		const struct rec_link *link = &recording->links[i];
-		if (link->kind == LINK_POST && link->thread != NO_INDEX)
-			posts[(*count)++] = (struct post){ link->address, link->thread, i };
-	}
-	if (*count)
-		qsort(posts, *count, sizeof(*posts), compare_posts);
-	return posts;
-}
-
-/* The only post of that semaphore by that thread; NO_INDEX = there are none, or several. */
-static uint32_t only_post(const struct post *posts, size_t count, uint32_t thread, uint64_t address)
-{
-	size_t low = 0, high = count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		bool is_before = posts[middle].thread != thread ? posts[middle].thread < thread
-								: posts[middle].address < address;
-		if (is_before)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	const struct post *found = &posts[low];
-	if (low == count || found->thread != thread || found->address != address)
-		return NO_INDEX;
-	if (low + 1 < count && found[1].thread == thread && found[1].address == address)
-		return NO_INDEX;
-	return found->link;
-}
+#include "posters.h"
 
 static bool is_last_act(const struct recording *recording, const struct rec_link *link)
 {
@@ -77,37 +27,68 @@ static bool is_last_act(const struct recording *recording, const struct rec_link
 		       assume.ended_within * (double)(life->end_ns - life->start_ns);
 }
 
-static struct join posted_by(const struct recording *recording, const struct rec_wait *wait,
-			     const struct post *posts, size_t count)
+/* By thread: its last wait for another one by a permit or a join, NO_INDEX = none. */
+static uint32_t *last_find(const struct recording *recording)
+{
+	uint32_t *last = memory_new(recording->thread_count, sizeof(*last));
+	for (size_t t = 0; t < recording->thread_count; t++)
+		last[t] = NO_INDEX;
+	for (uint32_t i = 0; i < recording->wait_count; i++) {
+		const struct rec_wait *wait = &recording->waits[i];
+		if (wait->thread == NO_INDEX || wait->target == NO_INDEX || wait->timed_out ||
+		    wait->end_ns == wait->start_ns ||
+		    (wait->reason != REASON_SEM && wait->reason != REASON_JOIN))
+			continue;
+		uint32_t *of = &last[wait->thread];
+		if (*of == NO_INDEX || recording->waits[*of].end_ns <= wait->end_ns)
+			*of = i;
+	}
+	return last;
+}
+
+/* The thread whose post that is waits for the other one afterwards. */
+static bool waits_for(const struct recording *recording, const struct rec_link *post,
+		      uint32_t other, const uint32_t *last)
+{
+	uint32_t wait = last[post->thread];
+	return wait != NO_INDEX && recording->waits[wait].start_ns >= post->at_ns &&
+	       recording->ops[recording->waits[wait].target].thread == other;
+}
+
+static bool is_first_of_process(const struct recording *recording, uint32_t thread)
+{
+	const struct rec_thread *of = &recording->threads[thread];
+	return recording->processes[of->process].pid == of->tid;
+}
+
+static struct join posted_by(const struct recording *recording, uint32_t index,
+			     const struct poster *poster, const uint32_t *last)
 {
 	const struct join none = { NO_INDEX, NO_INDEX };
-	if (wait->thread == NO_INDEX || wait->target == NO_INDEX || wait->timed_out || wait->open)
+	uint32_t waiter = recording->waits[index].thread;
+	if (poster->link == NO_INDEX || !poster->is_only || waiter == NO_INDEX)
 		return none;
-	uint32_t thread = recording->ops[wait->target].thread;
-	if (thread == NO_INDEX || thread == wait->thread)
+	const struct rec_link *post = &recording->links[poster->link];
+	if (is_first_of_process(recording, post->thread) || !is_last_act(recording, post) ||
+	    waits_for(recording, post, waiter, last))
 		return none;
-	uint32_t link = only_post(posts, count, thread, wait->address);
-	if (link == NO_INDEX || recording->links[link].at_ns < wait->start_ns ||
-	    !is_last_act(recording, &recording->links[link]))
-		return none;
-	return (struct join){ thread, link };
+	return (struct join){ post->thread, poster->link };
 }
 
 struct join *joins_find(const struct recording *recording)
 {
 	struct join *joins = memory_new(recording->wait_count, sizeof(*joins));
-	size_t count;
-	struct post *posts = posts_find(recording, &count);
+	struct poster *posters = posters_of(recording);
+	uint32_t *last = last_find(recording);
 	for (uint32_t i = 0; i < recording->wait_count; i++) {
 		const struct rec_wait *wait = &recording->waits[i];
 		bool has_thread = wait->target != NO_INDEX &&
 				  recording->ops[wait->target].kind == KIND_THREAD;
-		joins[i] = (struct join){ NO_INDEX, NO_INDEX };
+		joins[i] = posted_by(recording, i, &posters[i], last);
 		if (wait->reason == REASON_JOIN && has_thread)
 			joins[i].thread = recording->ops[wait->target].thread;
-		else if (wait->reason == REASON_SEM)
-			joins[i] = posted_by(recording, wait, posts, count);
 	}
-	free(posts);
+	free(posters);
+	free(last);
 	return joins;
 }

@@ -16,6 +16,7 @@
  */
 #include "posters.h"
 
+#include "base/bound.h"
 #include "base/memory.h"
 #include "format.h"
 #include "recording/addresses.h"
@@ -125,4 +126,78 @@ void posters_find(struct recording *rec)
 	}
 	free(permits);
 	addresses_free(&semaphores);
+}
+
+/* --- the posts themselves --- */
+
+struct post {
+	uint64_t address;
+	uint64_t at_ns;
+	uint32_t thread;
+	uint32_t link;
+};
+
+static int compare_posts(const void *left, const void *right)
+{
+	const struct post *a = left, *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
+}
+
+static struct post *posts_find(const struct recording *rec, size_t *count)
+{
+	struct post *posts = memory_new(rec->link_count, sizeof(*posts));
+
+	*count = 0;
+	for (uint32_t i = 0; i < rec->link_count; i++) {
+		const struct rec_link *link = &rec->links[i];
+
+		if (link->kind == LINK_POST && link->thread != NO_INDEX)
+			posts[(*count)++] =
+				(struct post){ link->address, link->at_ns, link->thread, i };
+	}
+	if (*count)
+		qsort(posts, *count, sizeof(*posts), compare_posts);
+	return posts;
+}
+
+static bool is_same(const struct post *post, const struct post *other)
+{
+	return post->thread == other->thread && post->address == other->address;
+}
+
+static struct poster poster_of(const struct recording *rec, const struct rec_wait *wait,
+			       const struct post *posts, size_t count)
+{
+	const struct poster none = { .link = NO_INDEX };
+
+	if (wait->reason != REASON_SEM || wait->target == NO_INDEX || wait->timed_out ||
+	    wait->open || rec->ops[wait->target].thread == NO_INDEX ||
+	    rec->ops[wait->target].thread == wait->thread)
+		return none;
+	const struct post end = { wait->address, wait->end_ns + 1, rec->ops[wait->target].thread,
+				  NO_INDEX };
+	size_t next = bound_lower(&end, posts, count, sizeof(end), compare_posts);
+	const struct post *post = next ? &posts[next - 1] : NULL;
+	if (!post || !is_same(post, &end) || post->at_ns < wait->start_ns)
+		return none;
+	bool has_other =
+		(next > 1 && is_same(post - 1, &end)) || (next < count && is_same(post + 1, &end));
+	return (struct poster){ post->link, !has_other };
+}
+
+struct poster *posters_of(const struct recording *rec)
+{
+	struct poster *posters = memory_new(rec->wait_count, sizeof(*posters));
+	size_t count;
+	struct post *posts = posts_find(rec, &count);
+
+	for (size_t i = 0; i < rec->wait_count; i++)
+		posters[i] = poster_of(rec, &rec->waits[i], posts, count);
+	free(posts);
+	return posters;
 }

@@ -21,6 +21,8 @@ static struct queue *queue_of(struct simulation *sim, const struct step *wait)
 {
 	if (wait->type == STEP_AFTER)
 		return &sim->listeners[wait->arg];
+	if (wait->type == STEP_PERMIT)
+		return &sim->semaphores[wait->arg].sleepers;
 	return &sim->channels[sim->script->flows.transfers[wait->arg].flow].readers;
 }
 
@@ -28,6 +30,8 @@ static bool has_happened(const struct simulation *sim, const struct step *wait)
 {
 	if (wait->type == STEP_AFTER)
 		return sim->was_given[wait->arg];
+	if (wait->type == STEP_PERMIT)
+		return sim->semaphores[wait->arg].count > 0;
 	const struct channel *channel =
 		&sim->channels[sim->script->flows.transfers[wait->arg].flow];
 	return channel->written > channel->claimed;

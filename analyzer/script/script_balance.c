@@ -8,6 +8,8 @@ static bool add(struct script_balance *balance, uint32_t sort, int count)
 
 	while (i < balance->size && balance->sorts[i] != sort)
 		i++;
+	if (!count)
+		return true;
 	if (i == SCRIPT_BALANCE_MAX)
 		return false;
 	if (i == balance->size) {
@@ -15,15 +17,28 @@ static bool add(struct script_balance *balance, uint32_t sort, int count)
 		balance->counts[balance->size++] = 0;
 	}
 	balance->counts[i] += count;
+	if (!balance->counts[i]) {
+		balance->sorts[i] = balance->sorts[--balance->size];
+		balance->counts[i] = balance->counts[balance->size];
+	}
 	return true;
 }
 
 bool script_is_even(const struct script_balance *balance)
 {
-	for (size_t i = 0; i < balance->size; i++)
-		if (balance->counts[i])
-			return false;
-	return true;
+	return balance->size == 0;
+}
+
+bool script_is_even_but(const struct script_balance *balance, const struct script *script,
+			uint32_t given, uint32_t taken)
+{
+	uint32_t semaphores = (uint32_t)script->monitors.condition_count;
+	struct script_balance left = *balance;
+
+	if (given != NO_INDEX && taken != NO_INDEX && given != taken)
+		return add(&left, semaphores + given, 1) && add(&left, semaphores + taken, -1) &&
+		       script_is_even(&left);
+	return script_is_even(balance);
 }
 
 /* Of a condition that stands for jobs nothing may be left out. */

@@ -11,7 +11,8 @@
 
 enum { SCRIPT_BALANCE_MAX = 16 };
 
-/* How many of each sort were taken, less those that were given back. Begins with 0. */
+/* How many of each sort were taken, less those that were given back; those of which it is none are
+ * not there. Begins empty. */
 struct script_balance {
 	uint32_t sorts[SCRIPT_BALANCE_MAX];
 	int counts[SCRIPT_BALANCE_MAX];
@@ -21,5 +22,9 @@ struct script_balance {
 /* Counts a step. False: it may neither be left out nor done again. */
 bool script_balances(struct script_balance *, const struct script *, const struct step *);
 bool script_is_even(const struct script_balance *);
+/* The same, but that a permit of one semaphore was given for that of another. Either may be
+ * NO_INDEX. */
+bool script_is_even_but(const struct script_balance *, const struct script *, uint32_t given,
+			uint32_t taken);
 
 #endif

@@ -128,7 +128,7 @@ static void found_build(struct found *found, struct script *script, const struct
 {
 	*found = (struct found){ 0 };
 	found->is_awaited = awaited_links(&script->monitors, rec);
-	script_told_find(found, rec);
+	script_told_find(found, rec, &script->monitors);
 	found->barrier_latency_ns = script_barriers_find(script, rec, &found->barriers);
 	meetings_build(&found->meetings, rec, timeline, &script->monitors);
 	turns_build(&found->turns, rec, timeline, releases, &script->monitors);
@@ -159,7 +159,7 @@ static void found_free(struct found *found)
 	quanta_free(&found->quanta);
 	pieces_free(&found->pieces);
 	free(found->is_awaited);
-	free(found->told);
+	script_told_free(found);
 	free(found->startup_ns);
 	free(found->queued_before_ns);
 	free(found->recorder_ns);
@@ -224,7 +224,6 @@ static void compile_threads(struct compiler *compiler, const struct stack_functi
 	for (uint32_t t = (uint32_t)recorded; t < rec->thread_count; t++)
 		script_compile_client(compiler, t);
 	script_looks_complete(compiler->script);
-	script_races_complete(compiler->script);
 }
 
 /* Time that a hypothesis can make shorter. */
@@ -251,6 +250,7 @@ static void complete(struct compiler *compiler, const struct stack_functions *fu
 	script_turns_find(compiler);
 	script_pieces_complete(compiler);
 	script_pools_find(compiler);
+	script_races_complete(script);
 	script_given_back_find(compiler);
 	script_answers_find(script);
 	fill_startups(compiler);

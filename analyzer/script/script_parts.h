@@ -82,6 +82,7 @@ struct found {
 	struct quanta quanta;
 	bool *is_awaited;             /* by link: somebody waits for this signal */
 	uint32_t *told;               /* by thread, as stopped.h has it */
+	bool *is_given;               /* by link: the post ends a race */
 	uint64_t *startup_ns;         /* by thread, as startup.h has it */
 	uint64_t *queued_before_ns;   /* the same */
 	uint64_t *recorder_ns;        /* the same */
@@ -449,7 +450,8 @@ void script_race(struct compiler *, bool is_poll);
 /* The last step is that of a wait or poll that another thread ended. */
 void script_race_ends(struct compiler *, uint32_t index, bool is_poll);
 void script_races_complete(struct script *);
-void script_told_find(struct found *, const struct recording *);
+void script_told_find(struct found *, const struct recording *, const struct monitors *);
+void script_told_free(struct found *);
 /* A hold begins. A thread that kept waiting for that may see now that it was told to end. */
 void script_sees_it_was_told(struct compiler *, uint32_t hold);
 

@@ -14,13 +14,24 @@
  *
  * One thread.
  */
+#include "base/memory.h"
 #include "format.h"
 #include "infer/stopped.h"
 #include "script_balance.h"
 #include "script_parts.h"
+#include "script_queued.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* A runtime's wait makes its semaphore anew: then they come from one call site. */
+static bool is_same_object(const struct rec_wait *one, const struct rec_wait *other)
+{
+	bool is_same_site = one->stack && other->stack == one->stack && other->name == one->name;
+
+	return other->address == one->address || (one->reason == REASON_SEM && is_same_site);
+}
 
 /* Waits for one object, or polls from one call site, that may end the same way. */
 static bool is_alike(const struct recording *rec, const struct moment *one,
@@ -31,7 +42,7 @@ static bool is_alike(const struct recording *rec, const struct moment *one,
 		       rec->ops[other->index].name == rec->ops[one->index].name &&
 		       rec->extras[other->index].stack == rec->extras[one->index].stack;
 	return rec->waits[other->index].reason == rec->waits[one->index].reason &&
-	       rec->waits[other->index].address == rec->waits[one->index].address;
+	       is_same_object(&rec->waits[one->index], &rec->waits[other->index]);
 }
 
 bool script_poll_timed_out(const struct recording *rec, uint32_t poll)
@@ -80,12 +91,44 @@ static bool is_endless(const struct compiler *compiler, const struct race *race,
 	return false;
 }
 
-void script_told_find(struct found *found, const struct recording *rec)
+/* Posts that end races for semaphores which are made anew for each wait. The permit that such a
+ * semaphore has before is its thread's own. */
+static void find_given(struct found *found, const struct recording *rec,
+		       const struct monitors *monitors)
+{
+	uint32_t *timed_out = memory_new(rec->thread_count, sizeof(*timed_out));
+
+	found->is_given = memory_new(rec->link_count, sizeof(*found->is_given));
+	for (uint32_t i = 0; i < rec->wait_count; i++) {
+		const struct rec_wait *wait = &rec->waits[i];
+		uint32_t *of = wait->thread == NO_INDEX ? NULL : &timed_out[wait->thread];
+
+		if (!of || wait->reason != REASON_SEM)
+			continue;
+		if (wait->timed_out)
+			*of = i + 1;
+		else if (*of && monitors->waking_link[i] != NO_INDEX &&
+			 rec->waits[*of - 1].address != wait->address &&
+			 is_same_object(&rec->waits[*of - 1], wait))
+			found->is_given[monitors->waking_link[i]] = true;
+	}
+	free(timed_out);
+}
+
+void script_told_find(struct found *found, const struct recording *rec,
+		      const struct monitors *monitors)
 {
 	found->told = stopped_told(rec);
 	for (size_t t = 0; t < rec->thread_count; t++)
 		if (found->told[t] != NO_INDEX)
 			found->is_awaited[found->told[t]] = true;
+	find_given(found, rec, monitors);
+}
+
+void script_told_free(struct found *found)
+{
+	free(found->told);
+	free(found->is_given);
 }
 
 static bool is_told(const struct compiler *compiler, uint32_t wait)
@@ -154,6 +197,22 @@ static void race_forget(struct step *step)
 	*step = (struct step){ .arg = NO_INDEX, .type = STEP_FIXED };
 }
 
+/* The semaphore of the wait that a step is for; NO_INDEX = it is for none. */
+static uint32_t semaphore_of(const struct compiler *compiler, const struct step *step)
+{
+	const struct recording *rec = compiler->rec;
+	uint64_t address = 0;
+
+	if (step->type == STEP_AFTER && rec->links[step->arg].kind == LINK_POST)
+		address = rec->links[step->arg].address;
+	if (step->type == STEP_FIXED && step->arg != NO_INDEX &&
+	    rec->waits[step->arg].reason == REASON_SEM)
+		address = rec->waits[step->arg].address;
+	return address ? addresses_find(&compiler->found->semaphores, compiler->thread.process,
+					address)
+		       : NO_INDEX;
+}
+
 void script_race_ends(struct compiler *compiler, uint32_t index, bool is_poll)
 {
 	struct race *race = &compiler->thread.races[is_poll];
@@ -170,7 +229,10 @@ void script_race_ends(struct compiler *compiler, uint32_t index, bool is_poll)
 				may_skip && script_balances(&balance, compiler->script, &steps[i]);
 			continue;
 		}
-		steps[i].type = may_skip && script_is_even(&balance) ? STEP_RACE : STEP_CUT;
+		bool is_even = script_is_even_but(&balance, compiler->script,
+						  semaphore_of(compiler, &steps[i + 1]),
+						  semaphore_of(compiler, &steps[last]));
+		steps[i].type = may_skip && is_even ? STEP_RACE : STEP_CUT;
 		steps[i].jump = last - i;
 	}
 	race->target = NO_INDEX;
@@ -203,7 +265,9 @@ void script_races_complete(struct script *script)
 		enum step_type target = step->jump && step->jump < end - i
 						? (enum step_type)step[step->jump].type
 						: STEP_END;
-		if (target != STEP_AWAIT && target != STEP_AFTER)
+		bool is_permit = target == STEP_PERMIT &&
+				 !script_has_jobs(script, script_source(script, step + step->jump));
+		if (target != STEP_AWAIT && target != STEP_AFTER && !is_permit)
 			race_forget(&script->steps[i]);
 	}
 }

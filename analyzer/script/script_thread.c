@@ -183,8 +183,9 @@ static void link_happens(struct compiler *compiler, uint32_t index)
 	note_work(compiler, true);
 	if (compiler->thread.is_skipping)
 		return;
-	if ((link->kind == LINK_WAKE || link->kind == LINK_SIGNAL || link->kind == LINK_END) &&
-	    compiler->found->is_awaited[index]) {
+	bool is_signal =
+		link->kind == LINK_WAKE || link->kind == LINK_SIGNAL || link->kind == LINK_END;
+	if ((is_signal && compiler->found->is_awaited[index]) || compiler->found->is_given[index]) {
 		script_emit(compiler, STEP_SIGNAL, index, 0);
 		if (link->kind == LINK_WAKE && script_wake_costs(compiler->script, index))
 			script_emit(compiler, STEP_WAKING, script_scope(compiler), 0);

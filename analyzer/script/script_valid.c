@@ -213,6 +213,7 @@ static bool is_race_valid(const struct script *script, size_t race)
 	return jump > 1 && jump < script->step_count &&
 	       (has_type(script, race + 1, STEP_DELAY) || has_type(script, race + 1, STEP_FIXED)) &&
 	       (has_type(script, race + jump, STEP_AWAIT) ||
+		has_type(script, race + jump, STEP_PERMIT) ||
 		has_type(script, race + jump, STEP_AFTER));
 }
 

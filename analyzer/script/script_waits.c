@@ -227,7 +227,13 @@ static void semaphore_wait_ends(struct compiler *compiler, uint32_t index)
 		timeout_passes(compiler, index);
 		return;
 	}
+	uint32_t post = compiler->script->monitors.waking_link[index];
+	if (post != NO_INDEX && compiler->found->is_given[post]) {
+		script_emit(compiler, STEP_AFTER, post, 0);
+		script_race_ends(compiler, index, false);
+	}
 	script_emit(compiler, STEP_PERMIT, semaphore, compiler->found->permit_latency_ns[index]);
+	script_race_ends(compiler, index, false);
 	script_taken_add(compiler, wait->end_ns);
 	struct taken *taken = &compiler->gathered.taken[compiler->gathered.taken_count - 1];
 	taken->is_tried = strcmp(compiler->rec->strings[wait->name], "sem_trywait") == 0;

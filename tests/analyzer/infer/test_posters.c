@@ -109,6 +109,26 @@ START_TEST(processes_that_share_it_count_together)
 }
 END_TEST
 
+START_TEST(the_post_that_ended_a_wait)
+{
+	uint32_t first = take(0, 1, 12), second = take(0, 20, 32), own = take(2, 40, 41);
+	post(FIRST_POSTER, 10);
+	uint32_t last = post(FIRST_POSTER, 11);
+	uint32_t only = post(SECOND_POSTER, 30);
+	post(FIRST_POSTER, 50);
+	sketch.rec.waits[first].target = op_of(FIRST_POSTER);
+	sketch.rec.waits[second].target = op_of(SECOND_POSTER);
+	sketch.rec.waits[own].target = op_of(FIRST_POSTER);
+	struct poster *posters = posters_of(&sketch.rec);
+	ck_assert_uint_eq(posters[first].link, last);
+	ck_assert(!posters[first].is_only);
+	ck_assert_uint_eq(posters[second].link, only);
+	ck_assert(posters[second].is_only);
+	ck_assert_uint_eq(posters[own].link, NO_INDEX);
+	free(posters);
+}
+END_TEST
+
 SUITE()
 {
 	FIXTURE(setup, teardown);
@@ -117,4 +137,5 @@ SUITE()
 	TEST(a_rank_that_cannot_be_is_not_believed);
 	TEST(who_gave_up_took_nothing);
 	TEST(processes_that_share_it_count_together);
+	TEST(the_post_that_ended_a_wait);
 }

@@ -89,8 +89,25 @@ START_TEST(too_many_sorts)
 }
 END_TEST
 
+/* A wait's own semaphore was given back, and that of the next one taken. */
+START_TEST(a_permit_of_another_semaphore)
+{
+	const struct step post = { .type = STEP_POST, .arg = 0 };
+	const struct step claim = { .type = STEP_CLAIM, .arg = 1 };
+	struct script_balance balance = { .size = 0 };
+	script_balances(&balance, &script, &post);
+	script_balances(&balance, &script, &claim);
+	ck_assert(script_is_even_but(&balance, &script, 0, 1));
+	ck_assert(!script_is_even_but(&balance, &script, 1, 0));
+	ck_assert(!script_is_even_but(&balance, &script, NO_INDEX, 1));
+	script_balances(&balance, &script, &post);
+	ck_assert(!script_is_even_but(&balance, &script, 0, 1));
+}
+END_TEST
+
 SUITE()
 {
 	EACH(what_is_taken_is_given_back, rows);
 	TEST(too_many_sorts);
+	TEST(a_permit_of_another_semaphore);
 }

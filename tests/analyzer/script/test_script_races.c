@@ -60,6 +60,48 @@ START_TEST(a_signal_comes_before_a_timeout)
 }
 END_TEST
 
+/* The keeper waits 10 ms for a permit, and writes for 1 ms; until the worker's permit at 49 ms. A
+ * runtime makes a semaphore for each wait, which its thread takes before and gives back. */
+START_TEST(a_permit_comes_before_a_timeout)
+{
+	for (int is_made_anew = 0; is_made_anew < 2; is_made_anew++) {
+		struct sketch sketch;
+
+		begin(&sketch, 49, 51);
+		for (int i = 0; i <= TIMEOUTS; i++) {
+			const char *name[] = { "S", "T", "U", "V", "W" };
+			const char *semaphore = name[is_made_anew ? i : 0];
+			double end_ms = i < TIMEOUTS ? 11 * i + 10 : 49;
+
+			if (is_made_anew)
+				sketch.rec
+					.waits[sketch_wait(&sketch, 2, REASON_SEM, semaphore,
+							   11 * i, 11 * i, NO_INDEX)]
+					.name = sketch_string(&sketch, "sem_trywait");
+			uint32_t wait = sketch_wait(&sketch, 2, REASON_SEM, semaphore, 11 * i,
+						    end_ms, NO_INDEX);
+			sketch.rec.waits[wait].timed_out = i < TIMEOUTS;
+			sketch.rec.waits[wait].stack = 1;
+			if (is_made_anew)
+				sketch_link(&sketch, 2, LINK_POST, semaphore, end_ms + 1, 0,
+					    NO_INDEX);
+			sketch_io(&sketch, 2, "write", "", 9, end_ms, end_ms + 1);
+		}
+		sketch_link(&sketch, 1, LINK_POST, is_made_anew ? "W" : "S", 49, 0, NO_INDEX);
+		/* Its memory was another semaphore's. */
+		if (is_made_anew)
+			sketch_link(&sketch, 1, LINK_POST, "W", 1, 0, NO_INDEX);
+		sketch_io(&sketch, 2, "after", "", 9, 50, 51);
+		sketch_end(&sketch);
+		replayed_expect(&sketch, is_made_anew, NULL, 1, 51);
+		replayed_expect(&sketch, is_made_anew, "work", 0.5, 26.5);
+		/* It writes from 10 to 30 ms, from 40 to 60, and once more. */
+		replayed_expect(&sketch, is_made_anew, "write", 20, 81);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
 /* Whoever joins the keeper signals while it writes: it sees that when it has the lock again. */
 START_TEST(who_is_told_while_it_does_not_wait_sees_it_later)
 {
@@ -170,6 +212,7 @@ END_TEST
 SUITE()
 {
 	EACH(a_signal_comes_before_a_timeout, rows);
+	TEST(a_permit_comes_before_a_timeout);
 	TEST(who_is_told_while_it_does_not_wait_sees_it_later);
 	TEST(timeouts_that_matter_to_others_may_pass_all_the_same);
 	TEST(a_poll_that_found_more_than_a_timer_waits_for_that);
