@@ -19,6 +19,9 @@ struct search {
 	const struct recording *recording;
 	const struct class_table *classes;
 	uint64_t *piece_ns;  /* by thread: its longest op */
+	uint64_t *slept_ns;  /* by thread: until when it slept last */
+	uint64_t *got_ns;    /* by thread: when it last had waited for another one's permit */
+	uint32_t *told;      /* by thread: how often it was told something */
 	struct join *joined; /* by wait */
 	struct flagged *found;
 	size_t count;
@@ -34,6 +37,26 @@ static void pieces_find(struct search *search)
 		if (op->thread != NO_INDEX && op->kind != KIND_THREAD && op->kind != KIND_PROCESS &&
 		    ns > search->piece_ns[op->thread])
 			search->piece_ns[op->thread] = ns;
+	}
+}
+
+/* A thread may be told to end, or what to do next. */
+static void permits_find(struct search *search)
+{
+	const struct recording *recording = search->recording;
+	for (uint32_t i = 0; i < recording->op_count; i++) {
+		const struct rec_op *op = &recording->ops[i];
+		if (op->kind == KIND_SLEEP && op->thread != NO_INDEX &&
+		    op->end_ns > search->slept_ns[op->thread])
+			search->slept_ns[op->thread] = op->end_ns;
+	}
+	for (uint32_t i = 0; i < recording->wait_count; i++) {
+		const struct rec_wait *wait = &recording->waits[i];
+		if (!search->joined[i].is_got)
+			continue;
+		search->told[wait->thread] += search->joined[i].is_told;
+		if (wait->end_ns > search->got_ns[wait->thread])
+			search->got_ns[wait->thread] = wait->end_ns;
 	}
 }
 
@@ -91,13 +114,19 @@ static bool is_small(uint64_t from_ns, uint64_t to_ns, uint64_t life_ns)
 	return (double)ns <= assume.ended_within * (double)life_ns;
 }
 
-/* The thread whose end it is came to that as soon as the other one waited. */
+static bool is_told(const struct search *search, uint32_t thread)
+{
+	return search->told[thread] > 1 || search->got_ns[thread] > search->slept_ns[thread];
+}
+
+/* The thread whose end it is came to that as soon as the other one waited. No permit told it. */
 static bool is_stop(const struct search *search, const struct walk *walk, const struct rec_op *life)
 {
 	uint64_t life_ns = life->end_ns - life->start_ns;
 	return walk->came_ns && life->end_ns > walk->joins_ns && walk->came_ns > life->start_ns &&
 	       is_small(walk->came_ns, life->end_ns, life_ns) &&
-	       is_small(0, search->piece_ns[life->thread], life_ns);
+	       is_small(0, search->piece_ns[life->thread], life_ns) &&
+	       !is_told(search, life->thread);
 }
 
 static void joins(struct search *search, struct walk *walk, uint32_t index)
@@ -131,8 +160,12 @@ struct flagged *flagged_find(const struct recording *recording, const struct cla
 	struct walk walk = { .thread = NO_INDEX };
 	size_t event_count;
 	search.piece_ns = memory_new(recording->thread_count, sizeof(*search.piece_ns));
-	pieces_find(&search);
+	search.slept_ns = memory_new(recording->thread_count, sizeof(*search.slept_ns));
+	search.got_ns = memory_new(recording->thread_count, sizeof(*search.got_ns));
+	search.told = memory_new(recording->thread_count, sizeof(*search.told));
 	search.joined = joins_find(recording);
+	pieces_find(&search);
+	permits_find(&search);
 	struct event *events = events_find(&search, &event_count);
 	for (size_t i = 0; i < event_count; i++) {
 		if (walk.thread != events[i].thread)
@@ -147,6 +180,9 @@ struct flagged *flagged_find(const struct recording *recording, const struct cla
 	free(events);
 	free(search.joined);
 	free(search.piece_ns);
+	free(search.slept_ns);
+	free(search.got_ns);
+	free(search.told);
 	*count = search.count;
 	return search.found;
 }

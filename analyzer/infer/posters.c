@@ -185,9 +185,10 @@ static struct poster poster_of(const struct recording *rec, const struct rec_wai
 	const struct post *post = next ? &posts[next - 1] : NULL;
 	if (!post || !is_same(post, &end) || post->at_ns < wait->start_ns)
 		return none;
-	bool has_other =
-		(next > 1 && is_same(post - 1, &end)) || (next < count && is_same(post + 1, &end));
-	return (struct poster){ post->link, !has_other };
+	const struct post first = { post->address, 0, post->thread, NO_INDEX };
+	size_t before = next - 1 - bound_lower(&first, posts, count, sizeof(first), compare_posts);
+	bool is_last = next == count || !is_same(post + 1, &end);
+	return (struct poster){ post->link, (uint32_t)before, is_last };
 }
 
 struct poster *posters_of(const struct recording *rec)

@@ -15,8 +15,9 @@ void posters_find(struct recording *);
 /* The last post of a wait's semaphore by the thread that it waited for, from its begin to its
  * end. */
 struct poster {
-	uint32_t link; /* NO_INDEX = there is none */
-	bool is_only;  /* that thread never gave another permit of it */
+	uint32_t link;   /* NO_INDEX = there is none */
+	uint32_t before; /* permits of it that the thread had given before */
+	bool is_last;    /* it never gave another one */
 };
 
 /* By wait; after posters_find(). To be freed. */

@@ -52,10 +52,11 @@ START_TEST(rounds_go_on_until_another_thread_says_stop)
 		sketch_hold(&sketch, 0, "m", 1, TOLD_MS + 0.1, TOLD_MS + 0.2);
 	sketch_wait(&sketch, 0, REASON_JOIN, "", TOLD_MS + 0.3, rows[_i].end_ms,
 		    sketch.rec.threads[1].op);
-	for (uint32_t i = 0; rows[_i].is_posted && i < sketch.rec.wait_count; i++) {
+	for (size_t i = sketch.rec.wait_count; rows[_i].is_posted && i-- > 0;) {
 		bool is_other = sketch.rec.waits[i].end_ns == TOLD_MS * 1000000;
 		sketch.rec.waits[i].reason = REASON_SEM;
 		sketch.rec.waits[i].address = 0x1000 + sketch_string(&sketch, "end");
+		sketch_wait(&sketch, is_other ? 2 : 1, REASON_SEM, "end", 0, 0, NO_INDEX);
 		sketch_link(&sketch, is_other ? 2 : 1, LINK_POST, "end",
 			    is_other ? TOLD_MS - 0.1 : rows[_i].end_ms - 0.1, 0, NO_INDEX);
 	}

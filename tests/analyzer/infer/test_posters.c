@@ -121,9 +121,11 @@ START_TEST(the_post_that_ended_a_wait)
 	sketch.rec.waits[own].target = op_of(FIRST_POSTER);
 	struct poster *posters = posters_of(&sketch.rec);
 	ck_assert_uint_eq(posters[first].link, last);
-	ck_assert(!posters[first].is_only);
+	ck_assert_uint_eq(posters[first].before, 1);
+	ck_assert(!posters[first].is_last);
 	ck_assert_uint_eq(posters[second].link, only);
-	ck_assert(posters[second].is_only);
+	ck_assert_uint_eq(posters[second].before, 0);
+	ck_assert(posters[second].is_last);
 	ck_assert_uint_eq(posters[own].link, NO_INDEX);
 	free(posters);
 }

@@ -17,14 +17,18 @@ struct row {
 	double piece_ms; /* of its work */
 	bool is_told;    /* by a signal, before its last piece */
 	bool is_found;
+	bool by_permit; /* not a signal */
 };
 
 static const struct row rows[] = {
-	{ 100, 103, 5, false, true },  { 100, 104, 5, false, true },
-	{ 100, 99, 5, false, false },                                  /* it had ended before */
-	{ 100, 150, 5, false, false },                                 /* it had more to do */
-	{ 10, 150, 5, false, false },  { 100, 103, 50, false, false }, /* it cannot have looked */
-	{ 100, 103, 5, true, false },
+	{ 100, 103, 5, false, true, false },
+	{ 100, 104, 5, false, true, false },
+	{ 100, 99, 5, false, false, false },  /* it had ended before */
+	{ 100, 150, 5, false, false, false }, /* it had more to do */
+	{ 10, 150, 5, false, false, false },
+	{ 100, 103, 50, false, false, false }, /* it cannot have looked */
+	{ 100, 103, 5, true, false, false },
+	{ 100, 103, 5, true, false, true },
 };
 
 static void sketch_fill(struct sketch *sketch, const struct row *row)
@@ -41,8 +45,11 @@ static void sketch_fill(struct sketch *sketch, const struct row *row)
 		at_ms += row->piece_ms;
 	}
 	if (row->is_told) {
-		sketch_link(sketch, 0, LINK_WAKE, "C", row->main_ms, 1, NO_INDEX);
-		sketch_wait(sketch, 1, REASON_COND, "C", at_ms, row->main_ms + 0.01, NO_INDEX);
+		enum reason reason = row->by_permit ? REASON_SEM : REASON_COND;
+		sketch_link(sketch, 0, row->by_permit ? LINK_POST : LINK_WAKE, "C", row->main_ms, 1,
+			    NO_INDEX);
+		sketch_wait(sketch, 1, reason, "C", at_ms, row->main_ms + 0.01,
+			    row->by_permit ? sketch->rec.threads[0].op : NO_INDEX);
 	} else {
 		sketch_io(sketch, 1, "work", "", 1, at_ms, row->end_ms);
 	}

@@ -97,6 +97,7 @@ START_TEST(a_thread_that_says_that_it_ends_does_so_when_it_is_told)
 		sketch_told(&sketch, true, false);
 		sketch.rec.waits[1].reason = REASON_SEM;
 		sketch.rec.waits[1].address = 0x1000 + sketch_string(&sketch, "end");
+		sketch_wait(&sketch, 2, REASON_SEM, "end", 0, 0, NO_INDEX);
 		sketch_link(&sketch, 2, LINK_POST, "end", 154.995, 0, NO_INDEX);
 		sketch_hold(&sketch, 2, "n", 0, 154.996, 154.998);
 		sketch.rec.ops[sketch.rec.threads[2].op].end_ns = 155000000;
