@@ -56,12 +56,10 @@ static bool add(struct top_reader *reader, const struct record *record)
 	return true;
 }
 
-/* Whether what was before had a part that was not read: it was not full, or was overwritten more
- * than once. */
-static bool is_unread(const struct top_cursor *before, const struct top_cursor *now)
+/* Contents that are gone had a part that was not read: they were not full when they were read. */
+static bool is_unread(const struct top_cursor *before)
 {
-	return before->words > 0 &&
-	       (before->words <= CHUNK_WORDS - RECORD_WORDS || now->lap > before->lap + 1);
+	return before->words > 0 && before->words <= CHUNK_WORDS - RECORD_WORDS;
 }
 
 static bool read_chunk(struct top_reader *reader, const struct chunk *chunk,
@@ -72,14 +70,14 @@ static bool read_chunk(struct top_reader *reader, const struct chunk *chunk,
 	struct record record;
 
 	if (!look_at(chunk, &now)) {
-		reader->missed += is_unread(cursor, cursor);
-		*cursor = (struct top_cursor){ .words = 0 };
+		reader->missed += is_unread(cursor);
+		cursor->words = 0;
 		return true;
 	}
 	bool goes_on = is_same(&now, cursor) && cursor->words <= now.words;
 	uint32_t at = goes_on ? cursor->words : 0;
 
-	reader->missed += !goes_on && is_unread(cursor, &now);
+	reader->missed += !goes_on && (is_unread(cursor) || now.lap > cursor->lap + 1);
 	*cursor = now;
 	while (packed_read(chunk->words, &at, now.words, &record))
 		if (!add(reader, &record))
@@ -88,7 +86,7 @@ static bool read_chunk(struct top_reader *reader, const struct chunk *chunk,
 	if (reader->count > before && (!look_at(chunk, &then) || !is_same(&now, &then))) {
 		reader->missed++;
 		reader->count = before;
-		*cursor = (struct top_cursor){ .words = 0 };
+		cursor->words = 0;
 	}
 	return true;
 }
@@ -220,6 +218,7 @@ int top_reader_open(struct top_reader *reader, const char *arena)
 		return -ENOMEM;
 	}
 	reader->count = 0;
+	reader->missed = 0;
 	return 0;
 }
 

@@ -16,7 +16,7 @@
 struct top_cursor {
 	uint64_t first[2]; /* words of its first record */
 	uint32_t lap;
-	uint32_t words;
+	uint32_t words; /* 0: no part of what comes next */
 };
 
 struct top_reader {

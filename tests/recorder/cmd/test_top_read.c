@@ -90,6 +90,27 @@ START_TEST(a_dump_in_between_takes_what_was_not_read_and_that_is_counted)
 }
 END_TEST
 
+/* The reader comes when all is given to a dump, and again when it was overwritten twice. */
+START_TEST(laps_of_chunks_that_were_seen_empty_are_counted)
+{
+	size_t count;
+
+	begin("ring");
+	for (int i = 0; i < RING_EVENTS; i++)
+		(void)record_io(1);
+	(void)read_sum(&count);
+	(void)recording_dump(true);
+	(void)read_sum(&count);
+	ck_assert_uint_eq(reader.missed, 0);
+	for (int i = 0; i < 4 * RING_EVENTS; i++)
+		(void)record_io(1);
+	(void)read_sum(&count);
+	ck_assert_uint_lt(count, 4 * RING_EVENTS);
+	ck_assert_uint_gt(reader.missed, reader.cursor_count / 2);
+	end();
+}
+END_TEST
+
 /* Each value is its event's number, so that a torn or repeated one shows. */
 static void *record_numbers(void *unused)
 {
@@ -233,6 +254,7 @@ SUITE()
 	TEST(each_event_is_read_once);
 	TEST(nothing_can_be_written);
 	TEST(a_dump_in_between_takes_what_was_not_read_and_that_is_counted);
+	TEST(laps_of_chunks_that_were_seen_empty_are_counted);
 	TEST(a_ring_may_lap_its_reader);
 	LOOP(a_hostile_arena_harms_nobody, 0, 20);
 	TEST(a_file_that_becomes_shorter_reads_as_nothing);
