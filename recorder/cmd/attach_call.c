@@ -226,24 +226,25 @@ static void hold_forks(struct attach_call *call)
 						       call->forks.child, call->forks.word };
 	uint64_t result;
 
-	if (call->threads->count > 1 && call->forks.prepare)
-		call->holds_forks = call_by_name(call, "__register_atfork", arguments, &result);
+	if (call->threads->count <= 1 || !call->forks.prepare)
+		return;
+	if (!call->forks.is_registered &&
+	    call_by_name(call, "__register_atfork", arguments, &result) && (uint32_t)result == 0)
+		attach_forks_note(&call->forks, call->threads->memory);
+	call->holds_forks = call->forks.is_registered;
 	if (call->holds_forks)
 		attach_forks_await_begun(call->threads);
 }
 
 static void forget_forks(struct attach_call *call)
 {
-	const uint64_t word[ATTACH_ARGUMENTS] = { call->forks.word };
 	const uint32_t none = 0;
-	uint64_t result;
 
 	if (!call->holds_forks || call->is_left)
 		return;
 	(void)!pwrite(call->threads->memory, &none, sizeof(none), (off_t)call->forks.word);
 	call->holds_forks = false;
 	attach_forks_await_counted(&call->forks, call->threads);
-	(void)call_by_name(call, "__cxa_finalize", word, &result);
 }
 
 bool attach_call_begin(struct attach_call *call, pid_t tid)

@@ -14,6 +14,8 @@
 enum {
 	PAGE_BYTES = 4096,
 	COUNT_OFFSET = 4,
+	MARK_OFFSET = 8,
+	REGISTERED = 0x666f726b,
 	LOOK_MS = 1,
 	AWAIT_MS = 1000,       /* for forks to be done; one may wait for what this process does */
 	FORK_CPU_NS = 10000000 /* that no fork takes, but of a very large process */
@@ -70,7 +72,8 @@ void attach_forks_prepare(struct attach_forks *forks, const struct attach_symbol
 {
 	uint64_t at = libc->code_end + ATTACH_CODE_BYTES;
 	uint64_t word = (libc->data_end + 7) & -UINT64_C(8);
-	uint8_t bytes[sizeof(code)];
+	uint8_t bytes[sizeof(code)], there[sizeof(code)];
+	uint32_t mark = 0;
 
 	*forks = (struct attach_forks){ 0 };
 	memcpy(bytes, code, sizeof(code));
@@ -79,7 +82,13 @@ void attach_forks_prepare(struct attach_forks *forks, const struct attach_symbol
 			     distances[i].is_count ? word + COUNT_OFFSET : word);
 	if (bytes_left(libc->code_end) < ATTACH_CODE_BYTES + sizeof(code) ||
 	    bytes_left(libc->data_end) < 2 * sizeof(word) ||
-	    pwrite(memory, bytes, sizeof(bytes), (off_t)at) != sizeof(bytes))
+	    pread(memory, there, sizeof(there), (off_t)at) != sizeof(there) ||
+	    pread(memory, &mark, sizeof(mark), (off_t)(word + MARK_OFFSET)) != sizeof(mark))
+		return;
+	bool is_same = memcmp(there, bytes, sizeof(bytes)) == 0;
+	/* Those of another version are called by any fork. */
+	if (!is_same && (mark == REGISTERED ||
+			 pwrite(memory, bytes, sizeof(bytes), (off_t)at) != sizeof(bytes)))
 		return;
 	*forks = (struct attach_forks){ .prepare = at + PREPARE,
 					.parent = at + PARENT,
@@ -87,7 +96,17 @@ void attach_forks_prepare(struct attach_forks *forks, const struct attach_symbol
 					.enter = at + ENTER,
 					.store = at + STORE,
 					.word = word,
-					.count = word + COUNT_OFFSET };
+					.count = word + COUNT_OFFSET,
+					.mark = word + MARK_OFFSET,
+					.is_registered = is_same && mark == REGISTERED };
+}
+
+void attach_forks_note(struct attach_forks *forks, int memory)
+{
+	const uint32_t mark = REGISTERED;
+
+	forks->is_registered =
+		pwrite(memory, &mark, sizeof(mark), (off_t)forks->mark) == sizeof(mark);
 }
 
 /* --- Those that are under way ----------------------------------------------------------------- */
