@@ -59,8 +59,8 @@ $(B)/preload/%.o $(B)/recorder/%.o: ALL_CFLAGS += $(PIC) -falign-functions=64 -f
   $(if $(findstring clang,$(CC)),,-malign-data=abi) $(if $(SAN),,-DNDEBUG)
 # The way of a probe's hit: a probed function's vector registers are not saved there (recorder/vectors.h).
 PROBED   := probe_eval probe_hit probe_lengths op entries chunk self stack spare watch handles python own_stack \
-            python_copied packed clock slow pool arena room tasks condition requests glob strings interned \
-            stacks
+            python_copied python_words packed clock slow pool arena room tasks condition requests glob strings \
+            interned stacks
 $(PROBED:%=$(B)/recorder/%.o): ALL_CFLAGS += -mgeneral-regs-only
 $(B)/analyzer/%.o: ALL_CFLAGS += -iquote analyzer
 $(B)/preload/%.o $(B)/analyzer/%.o $(B)/recorder/cmd/%.o $(B)/recorder/agent/%.o: ALL_CFLAGS += -iquote recorder

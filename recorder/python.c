@@ -34,6 +34,7 @@
 #include "own_stack.h"
 #include "python_copied.h"
 #include "python_layout.h"
+#include "python_words.h"
 #include "spare.h"
 #include "stack_walk.h"
 #include "strings.h"
@@ -241,6 +242,11 @@ static void put_text(struct text *text, uint64_t from, uint64_t most)
 
 	if (!(state & PYTHON_TEXT_IS_COMPACT) || unit == 0)
 		return;
+	if (state & PYTHON_TEXT_IS_ASCII) {
+		most = length < most ? length : most;
+		text_put_bytes(text, data + (length - most), most);
+		return;
+	}
 	for (uint64_t i = length > most ? length - most : 0; i < length; i++) {
 		uint32_t character = 0;
 
@@ -309,17 +315,11 @@ static uint32_t line_of(uint64_t code, uint64_t at)
 	return 0;
 }
 
-uint64_t python_word(const struct python_frames *frames, uint32_t index, char *room)
+static uint64_t make_word(uint64_t code, uint64_t at, char *room)
 {
 	struct text text = { .bytes = room, .size = STRING_BYTES_MAX };
-	uint64_t code = frames->is_copied ? python_copied_code(frames->copy, frames->code[index])
-					  : frames->code[index];
-	/* Before its first instruction a function is where that is. */
-	uint64_t at = (int64_t)frames->at[index] < 0 ? 0 : frames->at[index];
 	uint32_t id;
 
-	if (!code)
-		return 0;
 	put_text(&text, word_at(code + PYTHON_CODE_NAME), NAME_BYTES_MAX / 4);
 	text_put_literal(&text, " ");
 	put_text(&text, word_at(code + PYTHON_CODE_FILE), NAME_BYTES_MAX / 4);
@@ -327,4 +327,26 @@ uint64_t python_word(const struct python_frames *frames, uint32_t index, char *r
 	text_put_u64(&text, line_of(code, at));
 	id = string_intern(text.bytes, text.used);
 	return id ? STACK_TEXT | id : 0;
+}
+
+uint64_t python_word(const struct python_frames *frames, uint32_t index, uint64_t generation,
+		     char *room)
+{
+	uint64_t code = frames->code[index];
+	/* Before its first instruction a function is where that is. */
+	uint64_t at = (int64_t)frames->at[index] < 0 ? 0 : frames->at[index];
+	uint64_t digest = frames->is_copied ? stack_digest_word(at, 1) + frames->copy->names[index]
+					    : code_digest(code, at, 0);
+	uint64_t word;
+
+	digest += stack_digest_word(generation, 3);
+	word = python_words_find(digest);
+	if (word)
+		return word;
+	if (frames->is_copied)
+		code = python_copied_code(frames->copy, code);
+	word = code ? make_word(code, at, room) : 0;
+	if (word)
+		python_words_note(digest, word);
+	return word;
 }

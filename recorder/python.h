@@ -52,7 +52,9 @@ static inline uint64_t python_digest(uint64_t hook, uint32_t depth)
 	return UNLIKELY(load_relaxed(&python_is_read)) ? python_frames(hook, depth, NULL) : 0;
 }
 
-/* The word of a recorded stack for one of them; 0: its name cannot be kept. `room` has 1 KiB. */
-uint64_t python_word(const struct python_frames *, uint32_t index, char *room) HIDDEN;
+/* The word of a recorded stack for one of them; 0: its name cannot be kept. Words of the same
+ * generation are of one recording. `room` has 1 KiB. */
+uint64_t python_word(const struct python_frames *, uint32_t index, uint64_t generation,
+		     char *room) HIDDEN;
 
 #endif

@@ -134,14 +134,24 @@ static uint64_t digest_of(const struct python_copied_walk *walk)
 	return walk->count ? digest | 1 : 0;
 }
 
-/* False: none of them is there any more. */
-static bool take_frames(struct python_copied_walk *walk, struct python_frames *frames)
+static uint64_t names_digest(const uint64_t *code)
 {
+	return stack_digest_word(code[PYTHON_CODE_NAME / WORD], 5) +
+	       stack_digest_word(code[PYTHON_CODE_FILE / WORD], 7) +
+	       stack_digest_word(code[PYTHON_CODE_LINES / WORD], 9) + code[PYTHON_CODE_LINE / WORD];
+}
+
+/* False: none of them is there any more. */
+static bool take_frames(struct python_copy *room, struct python_frames *frames)
+{
+	struct python_copied_walk *walk = &room->walk;
+
 	frames->count = 0;
 	copy_heads(walk);
 	for (uint32_t i = 0; i < walk->count; i++) {
 		if (!is_code(walk->heads[i]))
 			continue;
+		room->names[frames->count] = names_digest(walk->heads[i]);
 		frames->code[frames->count] = walk->code[i];
 		frames->at[frames->count] = walk->at[i];
 		frames->native_at[frames->count++] = walk->entry[i];
@@ -169,7 +179,7 @@ READS_STACKS uint64_t python_copied_frames(struct python_copy *room, uint64_t st
 		above = entry;
 	}
 	digest = digest_of(walk);
-	return !frames || take_frames(walk, frames) ? digest : 0;
+	return !frames || take_frames(room, frames) ? digest : 0;
 }
 
 /* --- Names --- */

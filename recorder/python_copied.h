@@ -17,20 +17,24 @@ enum {
 	COPIED_TEXT_CHARACTERS = 120,
 	COPIED_TEXT_BYTES = PYTHON_TEXT_OTHER + 4 * COPIED_TEXT_CHARACTERS,
 	COPIED_LINES_BYTES = 2048,
-	COPIED_HEAD_WORDS = 2 /* of a function: references, type */
+	/* Of a function, with where its names and lines are. */
+	COPIED_HEAD_WORDS = PYTHON_CODE_LINES / sizeof(uint64_t) + 1
 };
 
 /* A walk through the frames. */
 struct python_copied_walk {
 	uint64_t state[(PYTHON_STATE_BYTES - PYTHON_STATE_ENTRY) / sizeof(uint64_t)];
-	uint64_t window[COPIED_WINDOW_BYTES / sizeof(uint64_t)];
+	union {
+		uint64_t window[COPIED_WINDOW_BYTES / sizeof(uint64_t)];
+		/* Then: */
+		uint64_t heads[COPIED_FRAMES_MAX][COPIED_HEAD_WORDS];
+	};
 	uint64_t window_at; /* where it lies */
 	uint64_t window_bytes;
 	uint32_t count;
 	uint64_t code[COPIED_FRAMES_MAX];
 	uint64_t at[COPIED_FRAMES_MAX];
 	uint64_t entry[COPIED_FRAMES_MAX];
-	uint64_t heads[COPIED_FRAMES_MAX][COPIED_HEAD_WORDS];
 };
 
 /* A function, its name, that of its file, and its lines. */
@@ -47,6 +51,7 @@ struct python_copy {
 		struct python_copied_walk walk;
 		struct python_copied_code of;
 	};
+	uint64_t names[COPIED_FRAMES_MAX]; /* by frame: a digest of its function */
 };
 
 /* As python_frames(), of the thread with that state. */

@@ -178,6 +178,7 @@ struct capture_room {
 	struct stack_walk walk; /* first: see stack_walk() */
 	struct python_frames python;
 	struct python_copy copy;
+	uint64_t generation;
 	uint64_t tops[STACK_FRAMES_MAX];
 	uint64_t words[STACK_FRAMES_MAX];
 	char name[STRING_BYTES_MAX + 1];
@@ -190,7 +191,7 @@ _Static_assert(sizeof(struct capture_room) < SPARE_BYTES / 2, "the other half is
 static uint32_t put_python(struct capture_room *room, uint32_t *next, uint64_t top, uint32_t count)
 {
 	for (; *next < room->python.count && room->python.native_at[*next] < top; (*next)++) {
-		uint64_t word = python_word(&room->python, *next, room->name);
+		uint64_t word = python_word(&room->python, *next, room->generation, room->name);
 
 		if (word && count < STACK_FRAMES_MAX)
 			room->words[count++] = word;
@@ -218,6 +219,7 @@ static uint32_t capture_by(struct capture_room *room, const struct capture_key *
 
 	stack_walk(walk, key->pc, key->frame, key->sp, depth, room->tops);
 	room->python.count = 0;
+	room->generation = key->generation;
 	room->python.copy = &room->copy;
 	if (key->python && python_frames(key->frame, depth, &room->python) != key->python)
 		return stack_intern(walk->pcs, walk->count);

@@ -132,7 +132,7 @@ static uint64_t digest_now(void)
 static const char *text_of(const struct python_frames *frames, uint32_t index)
 {
 	static char room[STRING_BYTES_MAX + 1];
-	uint64_t word = python_word(frames, index, room);
+	uint64_t word = python_word(frames, index, 1, room);
 	uint32_t bytes;
 
 	ck_assert_uint_eq(word & STACK_TEXT_MASK, STACK_TEXT);
@@ -324,6 +324,35 @@ START_TEST(other_threads_say_the_same)
 }
 END_TEST
 
+static void *read_one_after_the_other(void *other_name)
+{
+	struct python_frames frames;
+
+	be_of_interpreter();
+	for (int i = 0; i < 2; i++) {
+		put(inner_code, PYTHON_CODE_NAME, at(i ? other_name : name));
+		ck_assert_uint_ne(read_copied(at(inner), &frames), 0);
+		ck_assert_str_eq(text_of(&frames, 0),
+				 i ? "draw /srv/my app.py:12" : "Page.render /srv/my app.py:12");
+	}
+	return NULL;
+}
+
+/* A function's memory may become another one's, which is called after its own name. */
+START_TEST(a_word_is_of_the_function_that_is_there)
+{
+	static _Alignas(8) char other_name[128];
+	struct python_frames frames;
+
+	make_text(other_name, "draw", 79);
+	read_inside(&frames);
+	ck_assert_str_eq(text_of(&frames, 0), "Page.render /srv/my app.py:12");
+	put(inner_code, PYTHON_CODE_NAME, at(other_name));
+	ck_assert_str_eq(text_of(&frames, 0), "draw /srv/my app.py:12");
+	on_thread(read_one_after_the_other, other_name);
+}
+END_TEST
+
 static void *read_what_is_gone(void *page)
 {
 	struct python_frames frames;
@@ -343,10 +372,10 @@ static void *read_what_is_gone(void *page)
 	make_frame(inner, inner_code, 4, NULL);
 	put(inner_code, PYTHON_CODE_NAME, at(page));
 	ck_assert_uint_ne(read_copied(at(inner), &frames), 0);
-	ck_assert_uint_eq(python_word(&frames, 0, (char[STRING_BYTES_MAX + 1]){ 0 }), 0);
+	ck_assert_uint_eq(python_word(&frames, 0, 1, (char[STRING_BYTES_MAX + 1]){ 0 }), 0);
 	put(inner_code, PYTHON_CODE_NAME, at(name));
 	put(inner_code, PYTHON_CODE_LINES, at(page));
-	ck_assert_uint_eq(python_word(&frames, 0, (char[STRING_BYTES_MAX + 1]){ 0 }), 0);
+	ck_assert_uint_eq(python_word(&frames, 0, 1, (char[STRING_BYTES_MAX + 1]){ 0 }), 0);
 	pthread_setspecific(key, page);
 	ck_assert_uint_eq(read_copied(at(inner), &frames), 0);
 	return NULL;
@@ -461,6 +490,7 @@ SUITE()
 	TEST(a_frame_that_is_unmapped_is_not_read);
 	TEST(an_interpreter_that_ends_is_not_read);
 	EACH(other_threads_say_the_same, texts);
+	TEST(a_word_is_of_the_function_that_is_there);
 	TEST(what_is_taken_away_from_other_threads_is_not_read);
 	TEST(a_state_of_another_thread_is_not_read);
 	TEST(others_than_the_known_version_are_not_read);
