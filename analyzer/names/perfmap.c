@@ -114,7 +114,8 @@ static void put_place(struct perfmap_name *name, const char *text)
 	put_text(name->file, sizeof(name->file), text, length);
 }
 
-/* "void java.util.Timer.run(int)" is java.util.Timer.run: types and parameters are left out. */
+/* "void java.util.Timer.run(int)" is java.util.Timer.run: types and parameters are left out. Of
+ * "StubRoutines (1)" the number is left out. */
 static void put_function(struct perfmap_name *name, const char *text, size_t length)
 {
 	const char *bracket = memchr(text, '(', length);
@@ -122,6 +123,8 @@ static void put_function(struct perfmap_name *name, const char *text, size_t len
 
 	if (bracket && bracket > text) {
 		length = (size_t)(bracket - text);
+		while (length > 0 && text[length - 1] == ' ')
+			length--;
 		for (size_t i = 0; i < length; i++)
 			if (text[i] == ' ')
 				begin = text + i + 1;

@@ -75,6 +75,7 @@ static const struct {
 	/*  8 */ { "Interpreter", "Interpreter", "", 0 },
 	/*  9 */ { "JS:*", "(anonymous)", "", 0 },
 	/* 10 */ { "JS:+f x.js:99999999999", "f", "x.js:99999999999", 0 },
+	/* 11 */ { "StubRoutines (1)", "StubRoutines", "", 0 },
 };
 
 START_TEST(what_names_say)
