@@ -333,6 +333,9 @@ START_TEST(runtimes)
 		/* 10 */ { NO_INDEX, "serve", false, "/srv/python3.11/threads.py" },
 		/* 11 */ { NO_INDEX, "_find_spec", true, "<frozen importlib._bootstrap>" },
 		/* 12 */ { NO_INDEX, NULL, false, "/usr/lib/python3.11/queue.py" },
+		/* 13 */ { NO_INDEX, "java.lang.Thread.sleep", true, NULL },
+		/* 14 */ { NO_INDEX, "counter_overflow Runtime1 stub", true, NULL },
+		/* 15 */ { NO_INDEX, "org.app.Worker.parse", false, NULL },
 	};
 	struct symbols *symbols = symbols_new(&recording, NULL, 0);
 	struct callers *callers = callers_new(&recording, symbols, NULL);
