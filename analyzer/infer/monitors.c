@@ -98,6 +98,7 @@ static uint32_t section_new(struct walk *walk, uint32_t mutex, uint64_t start_ns
 	struct section section = { .start_ns = start_ns,
 				   .end_ns = start_ns,
 				   .first_signal_ns = UINT64_MAX,
+				   .first_wake_ns = UINT64_MAX,
 				   .thread = walk->thread,
 				   .mutex = mutex,
 				   .first_hold = NO_INDEX,
@@ -190,6 +191,17 @@ static void wait_begins(struct walk *walk, uint32_t index)
 	monitors->section_of_wait[index] = walk->suspended;
 }
 
+/* Of all sections that the thread is in. */
+static void sections_wake(struct walk *walk, uint64_t at_ns)
+{
+	for (size_t i = 0; i < walk->recent_count; i++) {
+		struct section *section = &walk->monitors->sections[walk->recent[i]];
+
+		if (section->end_ns >= at_ns && section->first_wake_ns > at_ns)
+			section->first_wake_ns = at_ns;
+	}
+}
+
 static void link_happens(struct walk *walk, uint32_t index)
 {
 	struct monitors *monitors = walk->monitors;
@@ -201,6 +213,7 @@ static void link_happens(struct walk *walk, uint32_t index)
 		walk->conditions, monitors_process(walk->rec, walk->thread), link->address);
 	if (condition == NO_INDEX)
 		return;
+	sections_wake(walk, link->at_ns);
 	monitors->signals[index].condition = condition;
 	uint32_t section = last_section(walk, monitors->conditions[condition].mutex);
 	if (section != NO_INDEX && monitors->sections[section].first_signal_ns > link->at_ns)

@@ -28,6 +28,7 @@ struct section {
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t first_signal_ns;  /* UINT64_MAX = it never signals */
+	uint64_t first_wake_ns;    /* the same, of signals to conditions of other mutexes, too */
 	uint64_t site[SITE_KINDS]; /* 0 = no stack */
 	uint32_t thread;
 	uint32_t mutex; /* index into monitors->mutexes */

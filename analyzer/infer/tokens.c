@@ -334,10 +334,12 @@ static void find_late_sites(const struct monitors *monitors, const struct record
 	for (size_t i = 0; i < monitors->section_count; i++) {
 		const struct section *section = &monitors->sections[i];
 
-		if (section->first_wait == NO_INDEX || section->first_signal_ns == UINT64_MAX)
+		if (section->first_wait == NO_INDEX)
 			continue;
-		bool is_late = section->first_signal_ns < rec->waits[section->first_wait].start_ns;
-		sites_add(is_late ? late : early, section);
+		if (section->first_wake_ns < rec->waits[section->first_wait].start_ns)
+			sites_add(late, section);
+		else if (section->first_signal_ns != UINT64_MAX)
+			sites_add(early, section);
 	}
 	for (size_t i = 0; i < rec->link_count; i++) {
 		const struct signal_role *role = &monitors->signals[i];

@@ -109,6 +109,39 @@ START_TEST(who_opens_a_condition_takes_behind_its_signal)
 }
 END_TEST
 
+/* One holds a lock, lets the other go by another condition, and waits for its answer. */
+START_TEST(who_lets_another_go_takes_where_it_waits)
+{
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "starter", 0, 100);
+	sketch_thread(sketch, "started", 0, 100);
+	sketch_hold(sketch, 1, "N", 1, 2, 2.1);
+	sketch_wait(sketch, 1, REASON_COND, "D", 2.1, 10.2, NO_INDEX);
+	sketch_hold(sketch, 1, "N", 1, 10.2, 10.3);
+	sketch_hold(sketch, 0, "M", 2, 4, 12);
+	sketch_hold(sketch, 0, "N", 3, 10, 10.1);
+	sketch_link(sketch, 0, LINK_WAKE, "D", 10.05, 1, NO_INDEX);
+	sketch_wait(sketch, 0, REASON_COND, "C", 12, 15.2, NO_INDEX);
+	sketch_hold(sketch, 0, "M", 2, 15.2, 15.3);
+	sketch_hold(sketch, 1, "M", 4, 15, 15.1);
+	sketch_link(sketch, 1, LINK_WAKE, "C", 15.05, 1, NO_INDEX);
+	monitored_build(&monitored);
+	const struct monitors *monitors = &monitored.monitors;
+
+	ck_assert_uint_eq(monitors->condition_count, 2);
+	for (size_t i = 0; i < monitors->section_count; i++) {
+		const struct section *section = &monitors->sections[i];
+
+		if (section->first_wait != NO_INDEX)
+			ck_assert(section->takes_late == (section->thread == 0));
+	}
+	monitored_free(&monitored);
+}
+END_TEST
+
 START_TEST(one_computes_for_all)
 {
 	struct monitored monitored;
@@ -320,6 +353,7 @@ SUITE()
 	TEST(a_wait_that_nothing_ends_takes_nothing);
 	TEST(what_is_there_at_the_end_is_taken_yet);
 	TEST(who_opens_a_condition_takes_behind_its_signal);
+	TEST(who_lets_another_go_takes_where_it_waits);
 	TEST(one_computes_for_all);
 	TEST(copies_of_a_call_are_one_site);
 	TEST(a_take_of_all_there_is);
