@@ -139,15 +139,13 @@ static void link_happens(struct walk *walk, uint32_t index)
 		search->turn_count ? &search->turns[search->turn_count - 1] : NULL;
 	if (!found || found->turn.closing_hold != last || found->condition != condition) {
 		found = turns_add(search);
-		*found = (struct found_turn){ { .thread = walk->thread,
-						.opening = before,
-						.closing_hold = last,
-						.closing_link = NO_INDEX,
-						.wait = NO_INDEX },
-					      search->releases->lock_of[last],
-					      condition,
-					      0,
-					      { .count = 0 } };
+		*found = (struct found_turn){ .turn = { .thread = walk->thread,
+							.opening = before,
+							.closing_hold = last,
+							.closing_link = NO_INDEX,
+							.wait = NO_INDEX },
+					      .lock = search->releases->lock_of[last],
+					      .condition = condition };
 	}
 	found->turn.end_ns = search->rec->links[index].at_ns;
 	search->turn_of_link[index] = (uint32_t)(search->turn_count - 1);
@@ -262,16 +260,14 @@ static void silent_turns_find(struct turn_search *search)
 			     compare_sites))
 			continue;
 		*turns_add(search) =
-			(struct found_turn){ { .end_ns = search->rec->ops[hold].start_ns,
-					       .thread = section->thread,
-					       .opening = search->hold_before[hold],
-					       .closing_hold = hold,
-					       .closing_link = NO_INDEX,
-					       .wait = NO_INDEX },
-					     search->releases->lock_of[hold],
-					     NO_INDEX,
-					     0,
-					     { .count = 0 } };
+			(struct found_turn){ .turn = { .end_ns = search->rec->ops[hold].start_ns,
+						       .thread = section->thread,
+						       .opening = search->hold_before[hold],
+						       .closing_hold = hold,
+						       .closing_link = NO_INDEX,
+						       .wait = NO_INDEX },
+					     .lock = search->releases->lock_of[hold],
+					     .condition = NO_INDEX };
 	}
 	free(sites);
 }

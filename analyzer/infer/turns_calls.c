@@ -171,17 +171,15 @@ void turns_without_lock_begin(struct turn_search *search)
 	free(kinds);
 }
 
-/* A turn that was under way when the thread came has ended, another thread has begun the next one,
- * and the thread waits on. Under a lock it would do so in one section. */
-static bool goes_on(const struct turn_search *search, const struct visit *visit,
-		    const struct visit *next)
+/* Under a lock it would do so in one section. */
+static bool waits_on(const struct turn_search *search, const struct visit *visit,
+		     const struct visit *next)
 {
 	const struct found_turn *turn = &search->turns[visit->turn];
 
 	return turn->lock == NO_INDEX &&
 	       search->goes_on_from[next->first_wait] == visit->last_wait &&
-	       visit->leads == NO_INDEX && turn->turn.begin_ns < visit->from_ns &&
-	       turns_are_of_one_group(turn, &search->turns[next->turn]);
+	       visit->leads == NO_INDEX && turns_are_of_one_group(turn, &search->turns[next->turn]);
 }
 
 void turns_visits_join(struct turn_search *search)
@@ -191,10 +189,16 @@ void turns_visits_join(struct turn_search *search)
 	for (size_t i = 1; i < search->visit_count; i++) {
 		struct visit *visit = &search->visits[kept], *next = &search->visits[i];
 
-		if (!goes_on(search, visit, next)) {
+		/* the turn that was under way when the thread came is over, and another
+		 * thread has begun the next one */
+		bool was_early = search->turns[visit->turn].turn.begin_ns < visit->from_ns;
+
+		visit->waits_on = waits_on(search, visit, next);
+		if (!visit->waits_on || !was_early) {
 			search->visits[++kept] = *next;
 			continue;
 		}
+		visit->waits_on = false;
 		visit->to_ns = next->to_ns;
 		visit->last_wait = next->last_wait;
 		visit->turn = next->turn;

@@ -73,6 +73,7 @@ static struct trial *trials_prepare(struct turn_search *search, size_t *count)
 		struct visit *visit = &search->visits[i];
 
 		visit->turn = place_of[visit->turn];
+		search->turns[visit->turn].visits++;
 		visit->leads = visit->leads == NO_INDEX ? NO_INDEX : place_of[visit->leads];
 	}
 	free(place_of);
@@ -96,6 +97,17 @@ static uint32_t first_after(const struct turn_search *search, const struct trial
 	return from;
 }
 
+/* The thread came while a turn was under way, and the next one was for it, too. A thread that is
+ * let go alone, and waits on at once, was told of a turn to make: another one made it. */
+static bool is_proof(const struct turn_search *search, const struct trial *trial,
+		     const struct visit *visit, uint32_t expected)
+{
+	if (visit->leads != NO_INDEX || expected == trial->first ||
+	    (visit->waits_on && search->turns[visit->turn].visits == 1))
+		return false;
+	return search->turns[expected - 1].turn.end_ns > visit->from_ns;
+}
+
 static void visit_tries(struct turn_search *search, struct trial *trials, const struct visit *visit)
 {
 	struct trial *trial = &trials[search->turns[visit->turn].turn.group];
@@ -111,8 +123,7 @@ static void visit_tries(struct turn_search *search, struct trial *trials, const 
 	is_misfit = is_misfit || visit->was_there;
 	trial->visits++;
 	trial->misfits += is_misfit;
-	trial->proofs += visit->leads == NO_INDEX && !is_misfit && expected > trial->first &&
-			 search->turns[expected - 1].turn.end_ns > visit->from_ns;
+	trial->proofs += !is_misfit && is_proof(search, trial, visit, expected);
 }
 
 /* A thread that comes to some turns. */
@@ -161,7 +172,7 @@ static void collectors_misfit(const struct turn_search *search, struct trial *tr
 
 static bool is_group(const struct trial *trial)
 {
-	return trial->proofs &&
+	return (double)trial->proofs > assume.token_misfits * (double)trial->visits &&
 	       (double)trial->misfits <=
 		       assume.token_misfits * (double)(trial->visits + trial->count);
 }

@@ -28,6 +28,7 @@ struct found_turn {
 	uint32_t condition; /* NO_INDEX = none, or each thread waits on one of its own */
 	uint64_t last_call; /* its name and what it was for; 0 if there is a lock */
 	struct call_row row;
+	uint32_t visits; /* that it ended */
 };
 
 /* A stay in a group: a wait, or several of one section. */
@@ -41,6 +42,7 @@ struct visit {
 	uint32_t thread;
 	uint32_t turn;  /* that ended it */
 	uint32_t leads; /* the turn that its thread makes then, NO_INDEX = none */
+	bool waits_on;  /* its thread makes no turn then, and the next visit at once */
 };
 
 struct turn_search {

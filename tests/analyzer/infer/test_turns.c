@@ -195,6 +195,38 @@ START_TEST(work_that_is_handed_over_twice_is_not_one_stay)
 }
 END_TEST
 
+/* One job comes again and again. A thread waits until it is due, does it, puts it back and lets the
+ * other one go. Often it has taken the job again by then, and the other one waits on. */
+START_TEST(a_job_that_goes_round_is_done_once)
+{
+	enum { ROUNDS = 64 };
+	static const char *const own[] = { "own 0", "own 1" };
+	struct made made;
+	struct sketch *sketch = &made.monitored.sketch;
+	uint32_t doer = 0;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "worker", 0, 10 * ROUNDS + 20);
+	sketch_thread(sketch, "worker", 0, 10 * ROUNDS + 20);
+	for (int i = 0; i < ROUNDS; i++) {
+		double at = 10 * i;
+		bool again = i % 8 < 5;
+
+		sketch_sleep(sketch, doer, "due", at + 0.2, at + 5);
+		sketch_sleep(sketch, doer, "do", at + 5, at + 10);
+		sketch_wait(sketch, 1 - doer, REASON_FUTEX, own[1 - doer], at + 0.3, at + 10.1,
+			    NO_INDEX);
+		sketch_link(sketch, doer, LINK_WAKE, own[1 - doer], at + 10.05, 1, NO_INDEX);
+		doer = again ? doer : 1 - doer;
+	}
+	monitored_build(&made.monitored);
+	turns_build(&made.turns, &sketch->rec, &made.monitored.timeline, &made.monitored.releases,
+		    &made.monitored.monitors);
+	ck_assert_uint_eq(made.turns.group_count, 0);
+	made_free(&made);
+}
+END_TEST
+
 START_TEST(any_end_will_do)
 {
 	/* for all that come late, or for some of them */
@@ -223,5 +255,6 @@ SUITE()
 	TEST(one_thread_writes);
 	TEST(a_call_after_a_turn_under_a_lock_is_not_its_end);
 	TEST(work_that_is_handed_over_twice_is_not_one_stay);
+	TEST(a_job_that_goes_round_is_done_once);
 	TEST(any_end_will_do);
 }
