@@ -22,6 +22,24 @@ static uint32_t *find_joins(const struct recording *recording)
 	return joins;
 }
 
+/* By thread: the last wait of another one that this one ended, NO_INDEX = none. */
+static uint32_t *find_ended(const struct recording *recording)
+{
+	uint32_t *ended = memory_new(recording->thread_count, sizeof(*ended));
+	for (size_t i = 0; i < recording->thread_count; i++)
+		ended[i] = NO_INDEX;
+	for (uint32_t i = 0; i < recording->wait_count; i++) {
+		const struct rec_wait *wait = &recording->waits[i];
+		uint32_t by = wait->target == NO_INDEX || wait->timed_out
+				      ? NO_INDEX
+				      : recording->ops[wait->target].thread;
+		if (by != NO_INDEX && by != wait->thread &&
+		    (ended[by] == NO_INDEX || recording->waits[ended[by]].end_ns < wait->end_ns))
+			ended[by] = i;
+	}
+	return ended;
+}
+
 /* By thread: its last wait for a condition. */
 static uint32_t *find_last(const struct recording *recording)
 {
@@ -128,17 +146,17 @@ static void mark_told(bool *is_stopped, const struct recording *recording)
 bool *stopped_find(const struct recording *recording)
 {
 	bool *is_stopped = memory_new(recording->wait_count, sizeof(*is_stopped));
-	uint32_t *joins = find_joins(recording);
+	uint32_t *ended = find_ended(recording);
 	for (size_t i = 0; i < recording->wait_count; i++) {
 		const struct rec_wait *wait = &recording->waits[i];
 		if (wait->thread == NO_INDEX || wait->target == NO_INDEX || wait->timed_out ||
-		    joins[wait->thread] == NO_INDEX)
+		    ended[wait->thread] == NO_INDEX)
 			continue;
-		const struct rec_wait *join = &recording->waits[joins[wait->thread]];
-		is_stopped[i] = join->thread == recording->ops[wait->target].thread &&
-				join->end_ns >= wait->end_ns;
+		const struct rec_wait *answer = &recording->waits[ended[wait->thread]];
+		is_stopped[i] = answer->thread == recording->ops[wait->target].thread &&
+				answer->end_ns >= wait->end_ns;
 	}
 	mark_told(is_stopped, recording);
-	free(joins);
+	free(ended);
 	return is_stopped;
 }
