@@ -387,6 +387,8 @@ void script_pools_find(struct compiler *);
 
 /* script_unruly.c, of all steps. */
 void script_unruly_find(struct script *, const struct timeline *);
+/* script_relays.c: those of threads that one of them lets go, round by round. */
+void script_relays_find(struct script *, const struct timeline *);
 
 /* script_given_back.c: which conditions are locks that threads give back before they wait for a
  * permit. */

@@ -202,5 +202,6 @@ void script_unruly_find(struct script *script, const struct timeline *timeline)
 	script->is_unruly = memory_new(script->recording->link_count, sizeof(*script->is_unruly));
 	sections_judge(script, is_kept);
 	ways_judge(script, is_kept, timeline);
+	script_relays_find(script, timeline);
 	free(is_kept);
 }
