@@ -74,7 +74,8 @@ bool thread_name_is_runtime(const char *name)
 static bool is_closure(const char *function)
 {
 	return strstr(function, "{{closure}}") || strstr(function, "{closure#") ||
-	       strstr(function, "{lambda") || strstr(function, "operator()");
+	       strstr(function, "{lambda") || strstr(function, "operator()") ||
+	       strstr(function, "$$Lambda");
 }
 
 static uint32_t routine_name(struct naming *naming, const struct rec_thread *thread)

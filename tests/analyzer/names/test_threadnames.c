@@ -6,10 +6,11 @@
 #include "suite.h"
 
 enum { PROGRAM, LIBC };
-enum { CLEANUP = 1, WORK, CLOSURE, FUNCTIONS };
+enum { CLEANUP = 1, WORK, CLOSURE, LAMBDA, FUNCTIONS };
 
 static const char *const functions[FUNCTIONS] = { "", "tsd_cleanup", "work",
-						  "app::main::{{closure}}" };
+						  "app::main::{{closure}}",
+						  "Pool$$Lambda$1/0x7f037c000a08.run" };
 
 /* The file's names come with the recording. Stack n is function n, called from libc. */
 struct named {
@@ -98,6 +99,8 @@ START_TEST(most_stacks_tell)
 		/* 9 */ { { WORK }, "Thread-2", "work" },
 		/* 10 */ { { 0 }, "flusher7", "flusher7" },
 		/* 11 */ { { 0 }, "flusher7", "flusher7" },
+		/* 12 */ { { LAMBDA }, "pool-1-thread-1", "pool-1-thread-#" },
+		/* 13 */ { { LAMBDA }, "pool-1-thread-2", "pool-1-thread-#" },
 	};
 	struct named of = { 0 };
 	uint32_t threads[sizeof(rows) / sizeof(rows[0])];
