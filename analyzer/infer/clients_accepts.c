@@ -31,6 +31,35 @@ static uint64_t port_before(const char *text, const char *end)
 	return strtoull(end, NULL, 10);
 }
 
+static const char tcp_listening[] = "tcp listen ", unix_listening[] = "unix listen ";
+
+static bool begins_with(const char *text, const char *begin)
+{
+	return strncmp(text, begin, strlen(begin)) == 0;
+}
+
+bool clients_is_listening(const char *ident)
+{
+	return begins_with(ident, tcp_listening) || begins_with(ident, unix_listening);
+}
+
+/* Of a socket with a path, which its connections have before their number: a hash of that. */
+static uint64_t port_of(const char *ident)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	if (!begins_with(ident, "unix "))
+		return port_before(ident, strchr(ident, '>'));
+	const char *path = ident + (begins_with(ident, unix_listening) ? strlen(unix_listening)
+								       : strlen("unix "));
+	const char *number = strrchr(path, '#');
+	const char *end = number ? number : path + strlen(path);
+
+	for (; path < end; path++)
+		hash = (hash ^ (unsigned char)*path) * 0x100000001b3u;
+	return hash;
+}
+
 struct accept {
 	uint64_t end_ns;
 	uint64_t port;
@@ -58,7 +87,7 @@ bool clients_is_accept(const struct recording *rec, uint32_t op)
 	return call->kind == KIND_IO && call->thread != NO_INDEX && !rec->extras[op].open &&
 	       call->outcome != OUTCOME_ERROR &&
 	       strncmp(rec->strings[call->name], "accept", 6) == 0 &&
-	       strncmp(rec->strings[call->ident], "tcp listen ", 11) == 0;
+	       clients_is_listening(rec->strings[call->ident]);
 }
 
 static struct accept *accepts_find(const struct recording *rec, size_t *count)
@@ -71,13 +100,12 @@ static struct accept *accepts_find(const struct recording *rec, size_t *count)
 		if (!clients_is_accept(rec, op))
 			continue;
 		list = memory_grow(list, &room, *count + 1, sizeof(*list));
-		list[(*count)++] =
-			(struct accept){ rec->ops[op].end_ns,
-					 port_before(rec->strings[rec->ops[op].ident], NULL),
-					 op,
-					 rec->extras[op].other_ident,
-					 false,
-					 false };
+		list[(*count)++] = (struct accept){ rec->ops[op].end_ns,
+						    port_of(rec->strings[rec->ops[op].ident]),
+						    op,
+						    rec->extras[op].other_ident,
+						    false,
+						    false };
 	}
 	if (*count)
 		qsort(list, *count, sizeof(*list), compare_accepts);
@@ -108,10 +136,13 @@ static void connects_note(const struct recording *rec, struct accept *list, size
 		const struct rec_op *call = &rec->ops[op];
 		const char *ident = rec->strings[call->ident];
 
+		bool is_tcp = begins_with(ident, "tcp ");
+
 		if (call->kind != KIND_IO || strncmp(rec->strings[call->name], "connect", 7) != 0 ||
-		    strncmp(ident, "tcp ", 4) != 0)
+		    (!is_tcp && !begins_with(ident, "unix ")))
 			continue;
-		const struct accept key = { .port = port_before(ident, NULL) };
+		const struct accept key = { .port = is_tcp ? port_before(ident, NULL)
+							   : port_of(ident) };
 		size_t first = bound_lower(&key, list, count, sizeof(key), compare_accepts);
 
 		if (first < count && list[first].port == key.port)
@@ -242,7 +273,7 @@ size_t clients_accepts_find(const struct client_ends *ends, const uint64_t *firs
 
 	for (uint32_t i = 0; i < count; i++) {
 		const char *ident = rec->strings[ends->ends[i].ident];
-		uint64_t port = ends->ends[i].peer ? 0 : port_before(ident, strchr(ident, '>'));
+		uint64_t port = ends->ends[i].peer ? 0 : port_of(ident);
 
 		begun[i] = (struct begun){ port, first_ns[i], i };
 		accept_of[i] = NO_INDEX;

@@ -116,7 +116,7 @@ static bool looks(const struct recording *rec, const struct acceptor *acceptors,
 	if (is_poll && rec_polls_many(rec, op))
 		return true;
 	return (is_poll || strncmp(rec->strings[call->name], "accept", 6) == 0) &&
-	       strncmp(rec->strings[call->ident], "tcp listen ", 11) == 0;
+	       clients_is_listening(rec->strings[call->ident]);
 }
 
 static int compare_looks(const void *left, const void *right, void *context)

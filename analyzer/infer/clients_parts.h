@@ -137,6 +137,9 @@ struct knock {
 /* clients_accepts.c. An accept that found a connection. */
 bool clients_is_accept(const struct recording *, uint32_t op);
 
+/* A socket at which connections are accepted. */
+bool clients_is_listening(const char *ident);
+
 /* clients_accepts.c. By connection: the accept that it came about by, NO_INDEX = none is known.
  * The first call that moved bytes through each began at that time. Returns the number of accepts
  * that are left, a list that the caller frees. */

@@ -80,6 +80,41 @@ START_TEST(accepts_without_bytes_are_of_a_client_of_their_own)
 }
 END_TEST
 
+/* Names of connections to a path have that, and a number of their own. */
+START_TEST(accepts_at_a_path_are_known)
+{
+	struct sketch sketch;
+	struct clients clients;
+	size_t connects = 0;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "serve", 0, 200);
+	for (int i = 0; i < CONNECTIONS; i++) {
+		static char names[CONNECTIONS][40];
+		char *name = names[i];
+
+		snprintf(name, sizeof(names[i]), "unix /run/%s#%d", i % 2 ? "b" : "a", 5000 + i);
+		sketch_io(&sketch, 0, "accept", i % 2 ? "unix listen /run/b" : "unix listen /run/a",
+			  0, i ? begun_ms(i - 1) + 2 : 0, begun_ms(i));
+		served_request(&sketch, 0, name, begun_ms(i), begun_ms(i), 1);
+	}
+	sketch_end(&sketch);
+	clients_build(&clients, &sketch.rec, &sketch.classes,
+		      (struct clients_wanted){ .word = CLIENTS_TAKEN_OPEN });
+	const struct recording *rec = &clients.recording;
+
+	for (size_t i = clients.first_op; i < rec->op_count; i++) {
+		if (strcmp(rec->strings[rec->ops[i].name], "connect") != 0)
+			continue;
+		ck_assert_uint_eq(rec->ops[i].start_ns % 10000000, 5000000);
+		connects++;
+	}
+	ck_assert_uint_eq(connects, CONNECTIONS);
+	clients_free(&clients);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* A check comes while an answer is written to a client that was there before the recording. */
 START_TEST(a_connection_is_not_older_than_its_accept)
 {
@@ -190,6 +225,7 @@ SUITE()
 {
 	TEST(a_second_accept_may_be_of_a_later_connection);
 	LOOP(accepted_connections_wait_for_their_turn, 0, 2);
+	TEST(accepts_at_a_path_are_known);
 	TEST(a_connection_is_not_older_than_its_accept);
 	LOOP(accepts_without_bytes_are_of_a_client_of_their_own, 0, 2);
 }
