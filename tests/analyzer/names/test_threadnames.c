@@ -6,11 +6,14 @@
 #include "suite.h"
 
 enum { PROGRAM, LIBC };
-enum { CLEANUP = 1, WORK, CLOSURE, LAMBDA, FUNCTIONS };
+enum { CLEANUP = 1, WORK, CLOSURE, LAMBDA, NODE, FUNCTIONS };
 
-static const char *const functions[FUNCTIONS] = { "", "tsd_cleanup", "work",
+static const char *const functions[FUNCTIONS] = { "",
+						  "tsd_cleanup",
+						  "work",
 						  "app::main::{{closure}}",
-						  "Pool$$Lambda$1/0x7f037c000a08.run" };
+						  "Pool$$Lambda$1/0x7f037c000a08.run",
+						  "requireBuiltin" };
 
 /* The file's names come with the recording. Stack n is function n, called from libc. */
 struct named {
@@ -47,6 +50,7 @@ static void named_begin(struct named *of)
 	rec->naming_count = 1;
 	for (uint32_t i = 1; i < FUNCTIONS; i++) {
 		of->frames[i].function = sketch_string(&of->sketch, functions[i]);
+		of->frames[i].file = i == NODE ? sketch_string(&of->sketch, "node:internal/x") : 0;
 		of->codes[i] = (struct rec_named_code){ .offset = 0x100 * i,
 							.first_frame = i,
 							.frame_count = 1,
@@ -101,6 +105,7 @@ START_TEST(most_stacks_tell)
 		/* 11 */ { { 0 }, "flusher7", "flusher7" },
 		/* 12 */ { { LAMBDA }, "pool-1-thread-1", "pool-1-thread-#" },
 		/* 13 */ { { LAMBDA }, "pool-1-thread-2", "pool-1-thread-#" },
+		/* 14 */ { { NODE, WORK, NODE }, "node", "work" },
 	};
 	struct named of = { 0 };
 	uint32_t threads[sizeof(rows) / sizeof(rows[0])];
