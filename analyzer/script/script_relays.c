@@ -6,8 +6,9 @@
  * Those may let others go before they do anything else. So do barriers and latches of Java, whose
  * threads wait on an object of their own each. The last thread that comes to a barrier begins the
  * relay. It did not have to wait, and would have to if it came sooner. The recording does not show
- * that, so the signals of such relays are unruly. A thread that waits for others between its relays
- * gets their answers: all that it waits for is known.
+ * that, so the signals of such relays are unruly. A thread may wait for an answer of each that it
+ * lets go. Then all that it waits for is known. If it gets fewer answers, as of the last one to
+ * count a latch down, it may wait for the others unseen.
  *
  * One thread.
  */
@@ -199,7 +200,8 @@ static void rounds_judge(struct relay_search *search, const struct relay *first,
 	if (first->size < TOGETHER_LEAST || count < assume.ended_waits)
 		return;
 	bool *is_of = links_of(search, first, count);
-	if (answers_count(search, first, count, is_of) < count / 2) {
+	double wanted = (double)(count * (first->size - 1)) * (1 - assume.group_varies);
+	if ((double)answers_count(search, first, count, is_of) < wanted) {
 		for (uint32_t i = 0; i < script->recording->link_count; i++)
 			script->is_unruly[i] = script->is_unruly[i] || is_of[i];
 		script->has_unruly = true;
