@@ -9,6 +9,7 @@
  * for writing. A thread that waits for a result waits in the time of that sleep, too. If the work
  * takes little of the whole time, it is no chance that none of the waits begins earlier. A thread
  * that wakes this one and then waits at the gate waits for the answer. Such a gate halts nobody.
+ * Nor does a futex that several threads open: it is the memory of results, as of futures.
  *
  * One thread.
  */
@@ -28,7 +29,8 @@ struct stay {
 	uint64_t address;
 	uint64_t open_ns;  /* the signal that ended it */
 	uint64_t begin_ns; /* of the first one of a signal, at a gate: of the halt */
-	uint32_t opener;   /* thread */
+	uint32_t process;
+	uint32_t opener; /* thread */
 	uint32_t link;
 	uint32_t wait;
 };
@@ -39,7 +41,7 @@ struct search {
 	const struct monitors *monitors;
 	const struct meetings *meetings;
 	struct halts *halts;
-	struct stay *stays; /* by opener, address, then time of the signal */
+	struct stay *stays; /* by process, address, opener, then time of the signal */
 	size_t stay_count;
 	size_t halt_capacity;
 	size_t halted_capacity;
@@ -50,10 +52,12 @@ static int compare_stays(const void *left, const void *right)
 {
 	const struct stay *a = left, *b = right;
 
-	if (a->opener != b->opener)
-		return a->opener < b->opener ? -1 : 1;
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
 	if (a->address != b->address)
 		return a->address < b->address ? -1 : 1;
+	if (a->opener != b->opener)
+		return a->opener < b->opener ? -1 : 1;
 	if (a->open_ns != b->open_ns)
 		return a->open_ns < b->open_ns ? -1 : 1;
 	if (a->link != b->link)
@@ -78,10 +82,13 @@ static void stays_find(struct search *search)
 			continue;
 		search->stays = memory_grow(search->stays, &capacity, search->stay_count + 1,
 					    sizeof(*search->stays));
+		uint32_t opener = rec->links[link].thread;
+
 		search->stays[search->stay_count++] =
 			(struct stay){ .address = wait->address,
 				       .open_ns = rec->links[link].at_ns,
-				       .opener = rec->links[link].thread,
+				       .process = rec->threads[opener].process,
+				       .opener = opener,
 				       .link = link,
 				       .wait = i };
 	}
@@ -165,13 +172,14 @@ static uint64_t length_of(const struct search *search, uint32_t thread)
 	return end > first ? timeline->moments[end - 1].at_ns - timeline->moments[first].at_ns : 0;
 }
 
-/* Whether all that waited at this gate of one thread were halted, and since when. */
+/* Whether one thread opened this gate, and all that waited there were halted, and since when. */
 static bool is_gate(const struct search *search, struct stay *stays, size_t count)
 {
 	uint64_t closed_ns = 0, length_ns = length_of(search, stays[0].opener);
 	size_t signals = 0;
 
-	if (addresses_find(&search->waited, stays[0].opener, stays[0].address) != NO_INDEX)
+	if (stays[0].opener != stays[count - 1].opener ||
+	    addresses_find(&search->waited, stays[0].opener, stays[0].address) != NO_INDEX)
 		return false;
 	for (size_t i = 0, part; i < count; i += part, signals++) {
 		part = of_one_signal(stays + i, count - i);
@@ -247,7 +255,7 @@ void halts_build(struct halts *halts, const struct recording *rec, const struct 
 	stays_find(&search);
 	for (size_t i = 0, end; i < search.stay_count; i = end) {
 		for (end = i + 1; end < search.stay_count &&
-				  search.stays[end].opener == search.stays[i].opener &&
+				  search.stays[end].process == search.stays[i].process &&
 				  search.stays[end].address == search.stays[i].address;)
 			end++;
 		gate_find(&search, search.stays + i, end - i);

@@ -15,6 +15,7 @@ enum difference {
 	IS_ALONE,       /* only one signal ends a wait */
 	IS_LIKELY,      /* the thread works for most of the time */
 	IS_TOLD_BY_ONE, /* each signal lets one go on */
+	OPENS_FOR_ONE,  /* another thread opens it, too, for what one waits for */
 };
 
 static const struct {
@@ -28,6 +29,7 @@ static const struct {
 	/* 4 */ { IS_ALONE, 0 },
 	/* 5 */ { IS_LIKELY, 0 },
 	/* 6 */ { IS_TOLD_BY_ONE, 0 },
+	/* 7 */ { OPENS_FOR_ONE, 0 },
 };
 
 static void waits_twice(struct sketch *sketch, uint32_t thread, enum difference difference)
@@ -41,6 +43,10 @@ static void differ(struct sketch *sketch, enum difference difference)
 {
 	struct recording *rec = &sketch->rec;
 
+	if (difference == OPENS_FOR_ONE) {
+		halting_wait(sketch, 2, 50, 50.45);
+		sketch_link(sketch, 0, LINK_WAKE, "gate", 50.4, 1, NO_INDEX);
+	}
 	for (size_t i = 0; i < rec->link_count; i++)
 		rec->links[i].all = difference != IS_TOLD_BY_ONE;
 	if (difference == HAS_ASKED) {
