@@ -17,6 +17,7 @@
 #include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
+#include "script_handovers.h"
 #include "script_parts.h"
 #include "script_queued.h"
 
@@ -55,14 +56,6 @@ static uint32_t *indexes_new(size_t count)
 
 	memset(indexes, 0xff, count * sizeof(*indexes));
 	return indexes;
-}
-
-/* Its messages have their jobs with them. */
-static bool is_flow(const struct script *script, uint32_t source)
-{
-	size_t conditions = script->monitors.condition_count;
-
-	return source >= conditions && source < conditions + script->flows.flow_count;
 }
 
 /* --- one loop --- */
@@ -274,48 +267,6 @@ static void way_goes_on(struct search *search, struct way *way, const struct ste
 		bell_is_read(search, way);
 }
 
-/* The queue hands its jobs on, each to whoever takes it. */
-static void handed_over_find(struct search *search)
-{
-	struct script *script = search->script;
-
-	for (uint32_t i = 0; i < script->step_count; i++) {
-		uint32_t source = script_put_source(script, &script->steps[i]);
-
-		if (source != NO_INDEX && script->jobs[source].is_handed_over &&
-		    search->queued.put_job[i] != NO_INDEX)
-			script->steps[i].job =
-				search->queued.put_job[i] - script->jobs[source].first + 1;
-	}
-}
-
-/* Which jobs give which signals: none does before it is put. */
-static void signals_find(struct script *script)
-{
-	for (uint32_t source = 0; source < script->source_count; source++) {
-		const struct job_list *jobs = &script->jobs[source];
-
-		for (uint32_t n = 0; jobs->is_handed_over && n < jobs->count; n++)
-			for (uint32_t i = jobs->steps[n];
-			     script->steps[i].type != STEP_END &&
-			     !script_has_jobs(script, script_source(script, &script->steps[i]));
-			     i++)
-				if (script->steps[i].type == STEP_SIGNAL)
-					script->job_of_link[script->steps[i].arg] = jobs->first + n;
-	}
-}
-
-static void becomes_handed_over(struct script *script, uint32_t source)
-{
-	struct job_list *jobs = &script->jobs[source];
-	int64_t before = script_jobs_before(script, source);
-
-	jobs->is_handed_over = !is_flow(script, source);
-	if (before > 0)
-		jobs->there =
-			before < (int64_t)jobs->count ? (uint32_t)before : (uint32_t)jobs->count;
-}
-
 /* Answers of the loop in these steps, and more work, need their jobs; or they are no visits. */
 static void answers_decide(struct search *search, uint32_t from, uint32_t to, bool are_known)
 {
@@ -335,7 +286,7 @@ static void answers_decide(struct search *search, uint32_t from, uint32_t to, bo
 
 		if (are_known && job != NO_INDEX) {
 			script->job_of_visit[step->arg] = job;
-			becomes_handed_over(script, search->queued.source_of[job]);
+			script_queue_hands_over(script, search->queued.source_of[job]);
 		} else if (goes_on && !polls) {
 			*step = (struct step){ .type = STEP_FIXED, .arg = NO_INDEX };
 		}
@@ -424,30 +375,6 @@ static void loop_look(struct search *search, uint32_t actor)
 			       assume.token_misfits * (double)(way.known + way.unknown));
 }
 
-/* Threads of a pool that put a job go on before anybody has taken it. In the recorded order jobs
- * could come before what put them. */
-static bool fed_back_find(struct script *script)
-{
-	bool found = false;
-
-	for (uint32_t i = 0; i < script->monitors.condition_count; i++)
-		if (script->monitors.conditions[i].is_pool &&
-		    script->monitors.conditions[i].is_fed_back && script_has_jobs(script, i)) {
-			becomes_handed_over(script, i);
-			found = true;
-		}
-	return found;
-}
-
-static bool has_answers(const struct script *script)
-{
-	for (size_t i = 0; i < script->loops.visit_count; i++)
-		if (script->loops.visits[i].sort == VISIT_ANSWER ||
-		    script->loops.visits[i].sort == VISIT_MORE)
-			return true;
-	return false;
-}
-
 void script_answers_find(struct script *script)
 {
 	for (size_t i = 0; i < script->source_count; i++) {
@@ -457,10 +384,6 @@ void script_answers_find(struct script *script)
 	script->job_of_visit = indexes_new(script->loops.visit_count);
 	script->also_of_job = indexes_new(script->job_count);
 	script->job_of_link = indexes_new(script->recording->link_count);
-	bool are_fed_back = fed_back_find(script);
-
-	if (!are_fed_back && !has_answers(script))
-		return;
 	struct search search = {
 		.script = script,
 		.owner = indexes_new(script->job_count),
@@ -474,12 +397,11 @@ void script_answers_find(struct script *script)
 	for (size_t i = 0; i < script->flows.flow_count; i++)
 		search.asked[i].first = search.asked[i].silent = NO_INDEX;
 	script_queued_find(&search.queued, script);
+	script_handovers_find(script, &search.queued);
 	for (uint32_t actor = 0; actor < script->recording->thread_count; actor++)
 		if (script->loops.loop_of_thread[actor] != NO_INDEX)
 			loop_look(&search, actor);
-	handed_over_find(&search);
-	script_latest_find(script);
-	signals_find(script);
+	script_handovers_end(script, &search.queued);
 	script_queued_free(&search.queued);
 	free(search.owner);
 	free(search.next);
