@@ -417,6 +417,7 @@ void checks_build(struct checks *checks, const struct analysis *analysis,
 	checks_enders(&checks->rows[CHECK_ENDERS], analysis, replayer);
 	checks_stops(&checks->rows[CHECK_STOPS], analysis);
 	checks_clock(&checks->rows[CHECK_CLOCK], analysis);
+	checks_rate(&checks->rows[CHECK_RATE], analysis);
 	checks_groups(&checks->rows[CHECK_GROUPS], analysis, replayer);
 	checks_unruly(&checks->rows[CHECK_UNRULY], analysis, replayer);
 	check_latency(checks, analysis);

@@ -54,6 +54,9 @@ void checks_stops(struct check *check, const struct analysis *analysis);
 /* checks_clock.c */
 void checks_clock(struct check *check, const struct analysis *analysis);
 
+/* checks_rate.c */
+void checks_rate(struct check *check, const struct analysis *analysis);
+
 /* checks_unseen.c */
 void checks_unseen(struct check *check, const struct analysis *analysis);
 
