@@ -4,8 +4,9 @@
  *
  * Method. Several sleeps of one class follow each other, with nothing in between that concerns
  * another thread but locks. A row has only looks between its sleeps: brief calls that move no
- * bytes. Where work is between them, it is one of looks only if another thread's end goes with it.
- * Then the thread does something else, or ends: so it found what it looked for.
+ * bytes. Its sleeps are as long each time, or longer: others are work. Where work is between them,
+ * it is one of looks only if another thread's end goes with it. Then the thread does something
+ * else, or ends: so it found what it looked for.
  */
 #include "looks_parts.h"
 
@@ -15,6 +16,8 @@
 #include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
+
+enum { PIECES_OF = 4 }; /* sleeps to one that is for less, at most, if they are work */
 
 struct row_search {
 	struct look_search found;
@@ -74,10 +77,12 @@ static void row_ends(struct row_search *search)
 	search->has_tight = false;
 }
 
-static void run_add(struct run *run, uint32_t op)
+static void run_add(struct run *run, const struct rec_op_extra *extras, uint32_t op)
 {
 	if (run->first == NO_INDEX)
 		*run = (struct run){ .first = op, .last = { op, op, op } };
+	run->shorter += (double)extras[op].amount <
+			(1 - assume.look_gap) * (double)extras[run->last[0]].amount;
 	run->last[2] = run->last[1];
 	run->last[1] = run->last[0];
 	run->last[0] = op;
@@ -102,8 +107,8 @@ static void sleep_begins(struct row_search *search, uint32_t op)
 		row_ends(search);
 	if (search->tight.first != NO_INDEX && !is_look(search, op))
 		tight_ends(search);
-	run_add(&search->tight, op);
-	run_add(&search->loose, op);
+	run_add(&search->tight, search->found.recording->extras, op);
+	run_add(&search->loose, search->found.recording->extras, op);
 	search->did_more = false;
 	search->held_before = search->held;
 }
@@ -167,6 +172,33 @@ static void find_rows(struct row_search *search)
 	}
 }
 
+static uint32_t place_of(const struct row_search *search, size_t row)
+{
+	return search->found.recording->extras[search->found.runs[row].last[0]].stack;
+}
+
+/* A thread that looks sleeps as long each time, or longer. Where rows of a place are often for less
+ * than the sleep before, each is work of its own. */
+static void drop_pieces(struct row_search *search)
+{
+	struct looks *looks = search->found.looks;
+	struct run *runs = search->found.runs;
+	int64_t *more = memory_new(search->found.recording->stack_count + 1, sizeof(*more));
+	size_t count = 0;
+
+	for (size_t i = 0; i < looks->count; i++)
+		more[place_of(search, i)] +=
+			(int64_t)PIECES_OF * runs[i].shorter - (runs[i].count - 1);
+	for (size_t i = 0; i < looks->count; i++) {
+		if (runs[i].is_tight && more[place_of(search, i)] > 0)
+			continue;
+		runs[count] = runs[i];
+		looks->rows[count++] = looks->rows[i];
+	}
+	looks->count = count;
+	free(more);
+}
+
 /* Rows with work in them that are for nobody's end are work. */
 static void drop_work(struct row_search *search)
 {
@@ -220,6 +252,7 @@ void looks_build(struct looks *looks, const struct recording *recording,
 	bool *is_for_lock = look_locks_find(&locked, recording, classes, timeline);
 	search.is_for_lock = is_for_lock;
 	find_rows(&search);
+	drop_pieces(&search);
 	if (looks->count) {
 		look_causes_find(&search.found);
 		drop_work(&search);

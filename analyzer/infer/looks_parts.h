@@ -16,8 +16,9 @@ struct run {
 	uint32_t first;   /* op, NO_INDEX = none */
 	uint32_t last[3]; /* the last one first */
 	uint32_t count;
-	size_t next;   /* moment after the last one */
-	bool is_tight; /* only looks are between them */
+	uint32_t shorter; /* of these: for less than the one before */
+	size_t next;      /* moment after the last one */
+	bool is_tight;    /* only looks are between them */
 };
 
 /* The rows, with the runs of sleeps that they are. */

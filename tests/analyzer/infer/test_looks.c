@@ -13,6 +13,16 @@ enum { NAPS = 16 };
 /* Between two naps of main. */
 enum between { NOTHING, A_LOOK, A_WRITE, A_LOCK, A_WAIT, A_MESSAGE };
 
+/* The lengths that main asks for; all naps take as long. */
+enum lengths { THE_SAME, LONGER_ONES, ALL_SORTS };
+
+static double asked_ms(enum lengths lengths, int nap)
+{
+	if (lengths == LONGER_ONES)
+		return 1 + 0.2 * nap;
+	return lengths == ALL_SORTS ? 1 + 3 * (nap % 2) + 0.01 * nap : 5;
+}
+
 /* Main does this after the last one. */
 enum after { ENDS_LATER, WRITES, JOINS, IS_JOINED };
 
@@ -60,6 +70,12 @@ static const struct {
 	/* 14: it looks, and then naps once more */ { NAPS, 0.02, NOTHING, 73, JOINS, LOOK_SURE },
 	/* 15: naps are how it serves the other thread */
 	{ NAPS, 0.02, A_MESSAGE, 78, JOINS, LOOK_WORK },
+	/* 16: it backs off */ { NAPS, 0.02, NOTHING, 78, JOINS, LOOK_SURE },
+	/* 17: each nap is another piece of work */
+	{ NAPS, 0.02, NOTHING, 78, JOINS, LOOK_WORK },
+	/* 18 */ { NAPS, 0.02, A_LOOK, 78, WRITES, LOOK_WORK },
+	/* 19: but until the other one is done */
+	{ NAPS, 0.02, A_WRITE, 78, JOINS, LOOK_SURE },
 };
 
 static void add_after(struct sketch *sketch, enum after after, double at_ms, double other_end_ms)
@@ -75,6 +91,13 @@ static void add_after(struct sketch *sketch, enum after after, double at_ms, dou
 		sketch->rec.extras[threads[0].op].open = true;
 }
 
+static enum lengths lengths_of(int row)
+{
+	if (row < 16)
+		return THE_SAME;
+	return row == 16 ? LONGER_ONES : ALL_SORTS;
+}
+
 START_TEST(sleeps_that_wait_for_another_thread_are_found)
 {
 	struct sketch sketch;
@@ -86,7 +109,9 @@ START_TEST(sleeps_that_wait_for_another_thread_are_found)
 	sketch_thread(&sketch, "main", 0, 200);
 	sketch_thread(&sketch, "other", 0, rows[_i].other_end_ms);
 	for (int i = 0; i < rows[_i].naps; i++) {
-		sketch_sleep(&sketch, 0, "nap", at_ms, at_ms + 5);
+		uint32_t nap = sketch_op(&sketch, KIND_SLEEP, "nap", 0, at_ms, at_ms + 5);
+
+		sketch.rec.extras[nap].amount = (uint64_t)(1e6 * asked_ms(lengths_of(_i), i));
 		if (i + 1 < rows[_i].naps)
 			add_between(&sketch, rows[_i].between, at_ms + 5.005);
 		at_ms += 5 + rows[_i].gap_ms;
