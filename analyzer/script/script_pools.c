@@ -2,8 +2,9 @@
 /*
  * Pools: the work after a take belongs to the job, not to the thread that happened to take it.
  *
- * Method. A source (a condition, a pipe, a semaphore) has a pool if several threads take from it
- * and none of them puts anything into it. So has a condition whose takers live for what they take.
+ * Method. A source (a condition, a pipe, a semaphore) has a pool if several threads take from it,
+ * and none of them puts anything into it. Of a semaphore, they take side by side. So has a
+ * condition whose takers live for what they take.
  * The steps after each take are then a job in the source's list, in recorded order. A thread's last
  * take may be its leaving, and then stays its own. Permits of threads that give them back are a
  * limit, and there are no jobs.
@@ -55,8 +56,7 @@ static void study_step(struct semaphore_study *study, const struct step *step, u
 	assert(step->type == STEP_PERMIT || step->type == STEP_POST);
 	if (step->type == STEP_POST) {
 		study->poster = actor;
-	} else if (study->taker != actor) {
-		study->has_several_takers = study->taker != NO_INDEX;
+	} else {
 		study->taker = actor;
 	}
 	study->is_given_back = study->is_given_back || study->taker == study->poster;
@@ -77,6 +77,31 @@ static struct semaphore_study *semaphores_study(const struct script *script)
 		actor += step->type == STEP_END;
 	}
 	return studies;
+}
+
+static bool is_after(const struct recording *rec, uint32_t thread, uint32_t before)
+{
+	uint32_t op = rec->threads[thread].op, op_before = rec->threads[before].op;
+
+	return op != NO_INDEX && op_before != NO_INDEX &&
+	       rec->ops[op].start_ns >= rec->ops[op_before].end_ns;
+}
+
+/* Threads share nothing if each begins when the one before has ended, as those of OpenMP that have
+ * the same place in their teams. The takes are in order of time. */
+static void takers_study(struct semaphore_study *studies, const struct compiler *compiler)
+{
+	const struct script *script = compiler->script;
+	size_t others = script->monitors.condition_count + script->flows.flow_count;
+
+	for (size_t i = 1; i < compiler->gathered.taken_count; i++) {
+		const struct taken *taken = &compiler->gathered.taken[i], *before = taken - 1;
+
+		if (taken->source >= others && taken->source == before->source &&
+		    taken->thread != before->thread &&
+		    !is_after(compiler->rec, taken->thread, before->thread))
+			studies[taken->source - others].has_several_takers = true;
+	}
 }
 
 /* It is no work: a lock goes back, the rest of a message is read, or there is room for another one
@@ -216,6 +241,7 @@ void script_pools_find(struct compiler *compiler)
 	if (compiler->gathered.taken_count)
 		qsort(compiler->gathered.taken, compiler->gathered.taken_count,
 		      sizeof(*compiler->gathered.taken), compare_taken);
+	takers_study(studies, compiler);
 	for (size_t i = 0; i < compiler->gathered.taken_count; i++) {
 		const struct taken *taken = &compiler->gathered.taken[i];
 		const struct step *take = &script->steps[taken->step - 1];

@@ -47,6 +47,33 @@ START_TEST(permits_that_are_given_back_are_a_limit)
 }
 END_TEST
 
+/* Three permits for a thread, and, when that has ended, three for one that is in its place. */
+START_TEST(threads_of_which_one_follows_the_other_are_no_pool)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_thread(&sketch, "worker", 4.5, 10);
+	sketch_thread(&sketch, "worker", 0.5, 4);
+	for (int i = 0; i < 6; i++) {
+		uint32_t worker = i < 3 ? 2 : 1;
+		double ms = i < 3 ? i : 2 + i;
+
+		sketch_link(&sketch, 0, LINK_POST, "S", 1.05 + ms, 0, NO_INDEX);
+		sketch_wait(&sketch, worker, REASON_SEM, "S", 1 + ms, 1.1 + ms, NO_INDEX);
+		sketch_sleep(&sketch, worker, "job", 1.1 + ms, 1.9 + ms);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_eq(script.source_count, 1);
+	ck_assert_uint_eq(script.jobs[0].count, 0);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* Two threads make five jobs in turn; the second one ends then. The last job is the first one's. */
 START_TEST(who_is_there_for_the_last_job_goes_on_while_there_are_any)
 {
@@ -286,6 +313,7 @@ SUITE()
 	TEST(takers_that_give_back_are_no_workers);
 	TEST(a_thread_that_visits_after_its_takes_does_not_go_on);
 	TEST(permits_that_others_post_are_jobs);
+	TEST(threads_of_which_one_follows_the_other_are_no_pool);
 	TEST(permits_that_are_given_back_are_a_limit);
 	TEST(a_message_in_parts_is_one_job);
 	LOOP(a_thread_that_makes_room_and_ends_has_left, 0, 2);
