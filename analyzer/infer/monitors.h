@@ -66,6 +66,10 @@ struct condition {
 	enum put_model model;
 	uint32_t least;      /* a take waits until so many are there, */
 	uint64_t timeout_ns; /* or for so long: then it takes what is there; 0 = for ever */
+	/* For how long a thread works for all that it took at once, where the replay keeps how much
+	 * that was; 0 = there is none. */
+	uint64_t lumps_ns;
+	uint32_t lumps_of;   /* that thread */
 	uint64_t quantum_ns; /* it is a lock that is handed over on request (quanta.h); 0 = no */
 	uint32_t initial;    /* tokens at the start of the recording */
 	bool is_pool; /* several threads take, and do nothing else: what follows a take is a job */

@@ -287,8 +287,7 @@ static void study_condition(struct study *study, const struct releases *releases
 		best_depth = depth;
 	}
 	study_sites(study, best_depth);
-	if (best.model == PUT_BATCH)
-		tokens_note_items(study);
+	tokens_note_batches(study, &best);
 	condition->model = best.model;
 	condition->initial = best.initial;
 	condition->violations = best.violations;

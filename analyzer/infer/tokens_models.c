@@ -300,6 +300,16 @@ bool tokens_is_better(const struct token_fit *a, const struct token_fit *b)
 	return a->left_over != b->left_over ? a->left_over < b->left_over : a->initial < b->initial;
 }
 
+/* Takes that take all explain more than this model of takes of one each. */
+static bool are_batches(const struct study *study, const struct token_fit *best,
+			const struct token_fit *batches)
+{
+	bool is_enough = best->violations <= assume.token_misfits &&
+			 best->left_over <= batches->left_over && !grows_with_items(study);
+
+	return batches->violations <= assume.token_misfits && !is_enough;
+}
+
 struct token_fit tokens_choose_model(const struct study *study)
 {
 	assert(study->depth < SITE_KINDS);
@@ -314,16 +324,64 @@ struct token_fit tokens_choose_model(const struct study *study)
 		return best;
 	struct lot lot;
 	struct token_fit batches = try_batches(study, &lot);
-	bool is_enough = best.violations <= assume.token_misfits &&
-			 best.left_over <= batches.left_over && !grows_with_items(study);
-	return batches.violations <= assume.token_misfits && !is_enough ? batches : best;
+	return are_batches(study, &best, &batches) ? batches : best;
 }
 
-void tokens_note_items(const struct study *study)
+/* Time of takers for what they took, until they take again. */
+static uint64_t busy_ns(const struct study *study)
 {
+	const struct section *sections = study->monitors->sections, *last = NULL;
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < study->section_count; i++) {
+		const struct section *section = &sections[study->sections[i]];
+
+		if (!set_has(&study->takers, section->site[study->depth]))
+			continue;
+		if (last && last->thread == section->thread && last->items)
+			ns += section->start_ns - last->end_ns;
+		last = section;
+	}
+	return ns;
+}
+
+/* The first take and the last one may have found less. */
+enum { ENDS = 2 };
+
+/* Takes got different numbers, as those do not that always find the queue full. */
+static bool do_items_vary(const struct study *study)
+{
+	const struct section *sections = study->monitors->sections;
+	uint64_t *items = memory_new(study->section_count, sizeof(*items));
+	size_t count = 0, odd = 0;
+
+	for (size_t i = 0; i < study->section_count; i++)
+		if (set_has(&study->takers, sections[study->sections[i]].site[study->depth]))
+			items[count++] = sections[study->sections[i]].items;
+	uint64_t usual = count ? percentile_select(items, count, count / 2) : 0;
+
+	for (size_t i = 0; i < count; i++)
+		odd += items[i] != usual;
+	free(items);
+	return (double)odd > ENDS + assume.group_varies * (double)count;
+}
+
+void tokens_note_batches(const struct study *study, const struct token_fit *best)
+{
+	struct condition *condition = &study->monitors->conditions[study->condition];
 	struct lot lot;
 
-	(void)try_batches(study, &lot);
-	study->monitors->conditions[study->condition].least = lot.least;
-	study->monitors->conditions[study->condition].timeout_ns = lot.timeout_ns;
+	if (best->model != PUT_BATCH && sets_meet(&study->putters, &study->takers))
+		return;
+	struct token_fit batches = try_batches(study, &lot);
+
+	if (best->model == PUT_BATCH) {
+		condition->least = lot.least;
+		condition->timeout_ns = lot.timeout_ns;
+	} else if (assume.takes_all && study->taking_threads.count == 1 &&
+		   grows_with_items(study) && do_items_vary(study) &&
+		   are_batches(study, best, &batches)) {
+		condition->lumps_ns = busy_ns(study);
+		condition->lumps_of = (uint32_t)study->taking_threads.values[0];
+	}
 }

@@ -74,7 +74,8 @@ struct token_fit tokens_choose_model(const struct study *);
  * one accounts for most of what was put and taken; then fewer tokens at the start are better. */
 bool tokens_is_better(const struct token_fit *, const struct token_fit *);
 
-/* Notes how many each take got, and waits for, where a take takes all. */
-void tokens_note_items(const struct study *);
+/* With the best model: notes how many each take got, and waits for, where a take takes all. Or that
+ * it does, if that is not in the model. */
+void tokens_note_batches(const struct study *, const struct token_fit *best);
 
 #endif

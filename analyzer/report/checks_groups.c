@@ -5,7 +5,8 @@
  *
  * The replay has no tokens for that. Each thread waits for the signal that it waited for, so groups
  * stay as they were. A faster program would have others. A barrier's groups always have the same
- * size, so sizes that vary are the sign. Little hangs on threads that have little of the way to the
+ * size, so sizes that vary are the sign. A thread that takes all that has come, and lets others go,
+ * has groups, too (infer/tokens.c). Little hangs on threads that have little of the way to the
  * end of the run, as a runtime's idle ones, or its compilers.
  */
 #include <inttypes.h>
@@ -138,6 +139,41 @@ static void judge(struct check *check, const struct analysis *analysis, const bo
 	free(has_waited);
 }
 
+/* A thread that is busy for longer than this is in the way of a run of half the length. */
+static const double BUSY_PERCENT = 50;
+
+/* A thread that takes all that has come, in a way that the replay has no tokens for. */
+static void judge_lumps(struct check *check, const struct analysis *analysis, const bool *is_on)
+{
+	const struct monitors *monitors = &analysis->script.monitors;
+	for (size_t i = 0; i < monitors->condition_count; i++) {
+		const struct condition *condition = &monitors->conditions[i];
+		double percent =
+			checks_percent((double)condition->lumps_ns, facts_recorded_ns(analysis));
+		uint32_t class = condition->lumps_ns
+					 ? facts_thread_class(analysis, condition->lumps_of)
+					 : NO_INDEX;
+		bool is_in_the_way = class == NO_INDEX || is_on[class] || percent > BUSY_PERCENT;
+		if (percent <= check->value || !is_in_the_way)
+			continue;
+		check->value = percent;
+		snprintf(check->line, sizeof(check->line),
+			 "thread `%.40s` (%" PRIu32 ") takes all that has come, and works the "
+			 "longer the more that is, for %.0f%% of the run: the replay keeps what it "
+			 "took, which a faster program would not",
+			 facts_thread_name(analysis, condition->lumps_of),
+			 analysis->recording->threads[condition->lumps_of].tid, percent);
+	}
+}
+
+static bool has_lumps(const struct monitors *monitors)
+{
+	size_t i = 0;
+	while (i < monitors->condition_count && !monitors->conditions[i].lumps_ns)
+		i++;
+	return i < monitors->condition_count;
+}
+
 void checks_groups(struct check *check, const struct analysis *analysis,
 		   const struct replayer *replayer)
 {
@@ -146,9 +182,11 @@ void checks_groups(struct check *check, const struct analysis *analysis,
 		return;
 	bool *varies = varying_links(analysis);
 	check->state = CHECK_PASSED;
-	if (is_any(varies, analysis->recording->link_count)) {
+	if (is_any(varies, analysis->recording->link_count) ||
+	    has_lumps(&analysis->script.monitors)) {
 		bool *is_on = checks_on_the_way(analysis, replayer, CHECK_GROUPS);
 		judge(check, analysis, varies, is_on);
+		judge_lumps(check, analysis, is_on);
 		free(is_on);
 	}
 	free(varies);

@@ -242,7 +242,14 @@ static enum put_model model_of_drain(int takes, enum link_kind last, const char 
 	}
 	sketch_link(sketch, 1, last, resource, 299, 0, NO_INDEX);
 	monitored_build(&monitored);
-	enum put_model model = monitored.monitors.conditions[0].model;
+	const struct condition *condition = &monitored.monitors.conditions[0];
+	enum put_model model = condition->model;
+	bool is_lumped = takes > 3 && model != PUT_BATCH;
+
+	/* 11 takes, of three to five milliseconds */
+	ck_assert_double_eq_tol((double)condition->lumps_ns / 1e6, is_lumped ? 40 : 0, 2);
+	if (is_lumped)
+		ck_assert_uint_eq(condition->lumps_of, 1);
 	monitored_free(&monitored);
 	return model;
 }

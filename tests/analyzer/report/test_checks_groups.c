@@ -76,7 +76,61 @@ START_TEST(groups_that_vary_are_said)
 }
 END_TEST
 
+enum { LUMPS = 12, LUMP_MS = 20 };
+
+/* One, two, three, one ... lines are put, or two of them but for the first time. The taker writes
+ * them, so long for each, and says that there is room, for which nobody waits. */
+static void take_lumps(struct sketch *sketch, double line_ms, bool varies)
+{
+	double from_ms = 0;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "main", 0, LUMPS * LUMP_MS + 1);
+	sketch_thread(sketch, "giver", 0, LUMPS * LUMP_MS + 1);
+	sketch_thread(sketch, "taker", 0, LUMPS * LUMP_MS + 1);
+	for (int i = 0; i < LUMPS; i++) {
+		double ms = LUMP_MS * (i + 1);
+		int lines = varies ? 1 + i % 3 : 1 + (i > 0);
+
+		sketch_hold(sketch, 2, "M", 2, from_ms, from_ms + 0.1);
+		sketch_link(sketch, 2, LINK_WAKE, "room", from_ms + 0.05, 0, NO_INDEX);
+		sketch_wait(sketch, 2, REASON_COND, "C", from_ms + 0.1, ms + 0.2, NO_INDEX);
+		sketch_hold(sketch, 2, "M", 3, ms + 0.2, ms + 0.3);
+		for (int k = lines; k-- > 0;)
+			sketch_hold(sketch, 1, "M", 1, ms - 0.2 * k, ms - 0.2 * k + 0.1);
+		sketch_link(sketch, 1, LINK_WAKE, "C", ms + 0.05, 1, NO_INDEX);
+		from_ms = i + 1 < LUMPS ? ms + 0.4 + line_ms * lines : ms + 0.9;
+		sketch_sleep(sketch, 2, "write", ms + 0.35, from_ms - 0.05);
+	}
+	sketch_end(sketch);
+}
+
+/* A taker that works for most of the time is told of, also where the run waits for its givers. */
+START_TEST(a_thread_that_takes_all_is_said)
+{
+	static const struct {
+		double line_ms;
+		bool varies, is_said;
+	} rows[] = { { 6.3, true, true }, { 0.5, true, false }, { 6.3, false, false } };
+	const struct options options = {
+		.top = 10, .factors = { { 0, 0.5 }, 2 }, .class_regex = "", .model = "threads"
+	};
+	struct sketch sketch;
+	struct analysis analysis;
+	char error[OPTIONS_ERROR_BYTES];
+
+	take_lumps(&sketch, rows[_i].line_ms, rows[_i].varies);
+	ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, NULL, error), 0);
+	const struct check *check = &analysis.checks.rows[CHECK_GROUPS];
+	ck_assert(rows[_i].is_said == (strstr(check->line, "takes all that has come") != NULL));
+	ck_assert(rows[_i].is_said == (check->state > CHECK_PASSED));
+	analysis_free(&analysis);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	LOOP(a_thread_that_takes_all_is_said, 0, 3);
 	TEST(groups_that_vary_are_said);
 }
