@@ -9,7 +9,6 @@
 #include "joins.h"
 
 #include <stdlib.h>
-#include <stdio.h>
 
 #include "base/assumptions.h"
 #include "base/bound.h"

@@ -17,8 +17,6 @@
 #include "base/memory.h"
 #include "format.h"
 
-enum { PIECES_OF = 4 }; /* sleeps to one that is for less, at most, if they are work */
-
 struct row_search {
 	struct look_search found;
 	size_t capacity; /* of the looks */
@@ -188,7 +186,7 @@ static void drop_pieces(struct row_search *search)
 
 	for (size_t i = 0; i < looks->count; i++)
 		more[place_of(search, i)] +=
-			(int64_t)PIECES_OF * runs[i].shorter - (runs[i].count - 1);
+			(int64_t)assume.look_shorter * runs[i].shorter - (runs[i].count - 1);
 	for (size_t i = 0; i < looks->count; i++) {
 		if (runs[i].is_tight && more[place_of(search, i)] > 0)
 			continue;

@@ -5,7 +5,7 @@
  * Method. A limiter computes how long it is until the next call may be made, and sleeps for that.
  * So lengths of its sleeps are all different, as threads come when they come. But the times until
  * which they sleep, of all threads together, are one distance apart, or several. That is no chance
- * where nine in ten are, while the lengths differ by more. Threads that sleep side by side for
+ * where nearly all are, while the lengths differ by more. Threads that sleep side by side for
  * constants have such times, too, but few lengths. A thread with a schedule of its own
  * (infer/deadlines.h) needs no limiter.
  *
@@ -15,21 +15,15 @@
 
 #include <stdlib.h>
 
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "deadlines.h"
 #include "format.h"
 
 enum {
-	STEPS_LEAST = 20, /* fewer times at a distance may be chance */
 	CANDIDATES = 32,
-	USUAL_MOST = 4, /* of five lengths, if they vary */
-	USUAL_OF = 5,
-	EXACT = 20,     /* times are as exact as one in so many of the distance */
-	FIT_SHARE = 10, /* all but one in so many are at a multiple of it */
-	GAP = 2,        /* a limit that nobody waits for so many distances long is not reached */
+	GAP = 2, /* a limit that nobody waits for so many distances long is not reached */
 };
-
-static const uint64_t DISTANCE_LEAST_NS = 100000; /* timers are not as exact as below that */
 
 struct sleep {
 	uint64_t until_ns;
@@ -98,13 +92,18 @@ static bool do_vary(const struct sleep *sleeps, size_t count, uint64_t median_ns
 	for (size_t i = 0; i < count; i++)
 		usual += sleeps[i].asked_ns + error_ns >= median_ns &&
 			 sleeps[i].asked_ns <= median_ns + error_ns;
-	return usual * USUAL_OF <= count * USUAL_MOST;
+	return (double)usual <= assume.rate_usual * (double)count;
+}
+
+static uint64_t error_of(uint64_t distance_ns)
+{
+	return (uint64_t)(assume.rate_exact * (double)distance_ns);
 }
 
 /* Most of the times that are apart are so by a multiple of this. */
 static bool is_distance(uint64_t distance_ns, const uint64_t *apart_ns, size_t count)
 {
-	uint64_t error_ns = distance_ns / EXACT;
+	uint64_t error_ns = error_of(distance_ns);
 	size_t steps = 0, misfits = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -113,7 +112,8 @@ static bool is_distance(uint64_t distance_ns, const uint64_t *apart_ns, size_t c
 		steps += apart_ns[i] > error_ns;
 		misfits += apart_ns[i] > error_ns && rest_ns > 2 * error_ns;
 	}
-	return steps >= STEPS_LEAST && misfits * FIT_SHARE <= steps;
+	return steps >= assume.rate_steps &&
+	       (double)misfits <= (1 - assume.rate_fits) * (double)steps;
 }
 
 /* 0 = there is none. */
@@ -121,7 +121,7 @@ static uint64_t distance_of(const struct sleep *sleeps, size_t count, uint64_t *
 {
 	uint64_t median_ns;
 
-	if (count <= STEPS_LEAST || !are_computed(sleeps, count, values, &median_ns))
+	if (count <= assume.rate_steps || !are_computed(sleeps, count, values, &median_ns))
 		return 0;
 	for (size_t i = 0; i + 1 < count; i++)
 		values[i] = sleeps[i + 1].until_ns - sleeps[i].until_ns;
@@ -129,9 +129,9 @@ static uint64_t distance_of(const struct sleep *sleeps, size_t count, uint64_t *
 	for (size_t i = 0; i < CANDIDATES; i++) {
 		uint64_t distance_ns = values[(count - 2) * i / (CANDIDATES - 1)];
 
-		if (distance_ns >= DISTANCE_LEAST_NS &&
+		if (distance_ns >= assume.rate_apart &&
 		    is_distance(distance_ns, values, count - 1) &&
-		    do_vary(sleeps, count, median_ns, distance_ns / EXACT))
+		    do_vary(sleeps, count, median_ns, error_of(distance_ns)))
 			return distance_ns;
 	}
 	return 0;
@@ -144,7 +144,7 @@ static uint64_t span_of(const struct sleep *sleeps, size_t count, uint64_t dista
 	for (size_t i = 0; i + 1 < count; i++) {
 		uint64_t apart_ns = sleeps[i + 1].until_ns - sleeps[i].until_ns;
 
-		span_ns += apart_ns <= GAP * distance_ns + distance_ns / EXACT ? apart_ns : 0;
+		span_ns += apart_ns <= GAP * distance_ns + error_of(distance_ns) ? apart_ns : 0;
 	}
 	return span_ns;
 }
