@@ -244,8 +244,18 @@ void top_requests_part(struct top_requests *requests, const struct top_stacks *s
 	top_work_add(&connection->work, stacks, part, number, ns);
 }
 
+/* It has been closed: a request that was not answered never will be. */
+static void connection_close(struct top_requests *requests, struct top_stacks *stacks,
+			     struct top_connection *connection, uint64_t second)
+{
+	if (connection->answered_ns)
+		connection_end(requests, stacks, connection, second);
+	connection->begin_ns = 0;
+}
+
 /* A descriptor that is another connection now, or a file: what it was has been closed. */
-static void take_descriptor(struct top_requests *requests, const struct record *record)
+static void take_descriptor(struct top_requests *requests, struct top_stacks *stacks,
+			    const struct record *record, uint64_t second)
 {
 	uint32_t *before;
 
@@ -253,7 +263,7 @@ static void take_descriptor(struct top_requests *requests, const struct record *
 		return;
 	before = &requests->descriptors[record->fd];
 	if (*before && *before != record->ident)
-		requests->connections[*before].begin_ns = 0;
+		connection_close(requests, stacks, &requests->connections[*before], second);
 	*before = record->ident < CONNECTIONS_MAX ? record->ident : 0;
 }
 
@@ -272,7 +282,7 @@ bool top_requests_look_at(struct top_requests *requests, struct top_stacks *stac
 
 	if (record->type != RECORD_OP || record->what != KIND_IO)
 		return false;
-	take_descriptor(requests, record);
+	take_descriptor(requests, stacks, record, second);
 	if (!(record->flags & RECORD_ACCEPTED) || !record->ident ||
 	    record->ident >= CONNECTIONS_MAX || (int64_t)record->value <= 0)
 		return false;
@@ -394,6 +404,6 @@ struct top_request *top_requests_running(const struct top_requests *requests, ui
 
 void top_requests_forget(struct top_requests *requests, uint32_t ident)
 {
-	if (ident < CONNECTIONS_MAX)
+	if (ident < CONNECTIONS_MAX && !requests->connections[ident].answered_ns)
 		requests->connections[ident].begin_ns = 0;
 }

@@ -88,6 +88,31 @@ START_TEST(a_connection_that_was_closed_has_none)
 }
 END_TEST
 
+/* It has ended with its answer, whoever has the descriptor next. */
+START_TEST(a_connection_that_was_closed_behind_its_answer_had_one)
+{
+	struct top_request *list;
+	size_t count;
+
+	for (int is_forgotten = 0; is_forgotten < 2; is_forgotten++) {
+		begin();
+		call(ONE, false, 10 * S);
+		call(ONE, true, 12 * S);
+		if (is_forgotten)
+			top_requests_forget(&requests, ONE);
+		else
+			call(OTHER, false, 12 * S);
+		top_requests_tick(&requests, &stacks, 15 * S, 15);
+		list = top_requests_list(&requests, 0, &count);
+		ck_assert_uint_eq(count, 1);
+		ck_assert_uint_eq(list[0].taken_ns, 2 * S);
+		ck_assert_uint_eq(list[0].ident, ONE);
+		free(list);
+		end();
+	}
+}
+END_TEST
+
 START_TEST(a_call_without_a_name_says_nothing_of_its_connection)
 {
 	begin();
@@ -150,6 +175,7 @@ SUITE()
 {
 	TEST(one_that_is_not_answered_is_running);
 	TEST(a_connection_that_was_closed_has_none);
+	TEST(a_connection_that_was_closed_behind_its_answer_had_one);
 	TEST(a_call_without_a_name_says_nothing_of_its_connection);
 	TEST(marks_are_surer_than_connections);
 	TEST(a_mark_may_have_no_class);
