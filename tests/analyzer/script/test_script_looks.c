@@ -101,6 +101,8 @@ START_TEST(a_thread_that_says_that_it_ends_does_so_when_it_is_told)
 		sketch_link(&sketch, 2, LINK_POST, "end", 154.995, 0, NO_INDEX);
 		sketch_hold(&sketch, 2, "n", 0, 154.996, 154.998);
 		sketch.rec.ops[sketch.rec.threads[2].op].end_ns = 155000000;
+		class_table_free(&sketch.classes);
+		sketch_end(&sketch);
 		replayed_expect(&sketch, i, "work", told_rows[i].factor, told_rows[i].ms);
 		sketch_free(&sketch);
 	}
