@@ -6,10 +6,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "advice.h"
@@ -102,6 +104,13 @@ static unsigned long number_of(const char *status, const char *name, int base)
 	return line ? strtoul(line + strlen(name), NULL, base) : 0;
 }
 
+/* As a child of vfork() does until it executes a program. Calls are to find the process that has
+ * the memory, which is another one. */
+static bool has_memory_of(pid_t pid, pid_t other)
+{
+	return other > 0 && syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0) == 0;
+}
+
 static bool fits_state(pid_t pid, char error[ATTACH_ERROR_BYTES])
 {
 	char path[64], status[STATUS_BYTES];
@@ -116,6 +125,9 @@ static bool fits_state(pid_t pid, char error[ATTACH_ERROR_BYTES])
 	tracer = number_of(status, "\nTracerPid:", 10);
 	if (tracer != 0)
 		return refuse(error, "process %lu traces it (a debugger, or strace)", tracer);
+	if (has_memory_of(pid, (pid_t)number_of(status, "\nPPid:", 10)))
+		return refuse(error, "it has its parent's memory, as a child of vfork() has until "
+				     "it executes a program");
 	if (process.is_stopped)
 		return refuse(error, "it is stopped (kill -CONT %d)", (int)pid);
 	features = strstr(status, "\nx86_Thread_features:");

@@ -378,6 +378,20 @@ static bool sleep_late(void)
 	return is_late && errno == EAGAIN && read(STDIN_FILENO, &byte, 1) == 0;
 }
 
+/* The child has this process's memory until it ends. */
+static bool wait_for_child(void)
+{
+	char byte;
+	int status;
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		(void)!read(STDIN_FILENO, &byte, 1);
+		_exit(0);
+	}
+	return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
 static int be_busy_alone(bool (*work)(void))
 {
 	bool is_well;
@@ -414,6 +428,8 @@ int main(int argc, char **argv)
 		return be_busy_alone(look_often);
 	if (argc > 1 && strcmp(argv[1], "idle") == 0)
 		return be_busy_alone(be_idle);
+	if (argc > 1 && strcmp(argv[1], "vfork") == 0)
+		return be_busy_alone(wait_for_child);
 	if (argc > 1 && strcmp(argv[1], "late") == 0)
 		return be_busy_alone(sleep_late);
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++)
