@@ -12,10 +12,11 @@
 #include "self.h"
 
 /*
- * Marks of one thread lie at least so far apart: 30 to 65 us at 2 to 4 GHz. Reading the clock is
- * a system call of some 300 ns, which at this distance costs a thread less than one per cent.
+ * Marks of one thread lie at least so far apart: 130 to 260 us at 2 to 4 GHz. Reading the clock is
+ * a system call of 300 to 500 ns, and the thread is slower after it: a mark costs 1 to 2 us. At a
+ * quarter of this distance marks took 3 to 4% of a server's CPU time, and no prediction was better.
  */
-enum { MARK_GAP_TICKS = 1 << 17 };
+enum { MARK_GAP_TICKS = 1 << 19 };
 
 /* The gap, or MARK_NEVER. Written at load. */
 #define MARK_NEVER UINT64_MAX
