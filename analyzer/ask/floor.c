@@ -3,15 +3,18 @@
  * Replays the run with every class at nothing; floor.h has the contract.
  *
  * The critical path of that replay has only pinned pieces. They are summed by cause: thread
- * class, step type, and the op or call in which the thread was. Three sorts of time are no wait and
- * not counted. A process that nobody in the recording started begins when it began. A schedule goes
- * on as it is. Clients that are not recorded think for as long as they do.
+ * class, step type, and the op or call in which the thread was. Five sorts of time are no wait for
+ * something unknown, and not counted. A process that nobody in the recording started begins when it
+ * began. A schedule goes on as it is. Clients that are not recorded think for as long as they do. A
+ * wake-up is a cost of its own, as long as it takes no longer than such take. So is the way to sleep
+ * and back to a CPU.
  */
 #include "floor.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "recording/hosts.h"
 
@@ -21,6 +24,7 @@ struct pieces {
 	struct floor_cause *causes;
 	size_t count;
 	size_t capacity;
+	double uncounted_ns;
 };
 
 /* The process of its parent is recorded. */
@@ -64,11 +68,27 @@ static uint32_t class_of_op(const struct class_table *classes, uint32_t op)
 	return op == NO_INDEX ? NO_INDEX : classes->of_op[op];
 }
 
+/* Time that is no wait whose end is not known. `step`: NULL = of no step. */
+static bool is_uncounted(const struct script *script, const struct trace_piece *piece,
+			 const struct step *step)
+{
+	bool is_clients =
+		script->clients.count && piece->actor >= script->clients.first_thread;
+	if (is_clients || piece->part == TRACE_CPU)
+		return true;
+	if (piece->part == TRACE_START && is_begin(script->recording, piece->actor))
+		return true;
+	if (piece->part == TRACE_WAKE_UP && piece->to_ns - piece->from_ns <= assume.crossing_most)
+		return true;
+	return step && (step->type == STEP_UNTIL || step->type == STEP_TIMED);
+}
+
 static void add_piece(void *context, const struct trace_piece *piece)
 {
 	struct pieces *pieces = context;
 	const struct script *script = pieces->script;
 	const struct recording *recording = script->recording;
+	const struct step *step = piece->step == NO_INDEX ? NULL : &script->steps[piece->step];
 	struct floor_cause cause = { .ns = piece->to_ns - piece->from_ns,
 				     .part = piece->part,
 				     .type = STEP_END,
@@ -76,15 +96,14 @@ static void add_piece(void *context, const struct trace_piece *piece)
 				     .thread_class = NO_INDEX,
 				     .class = NO_INDEX,
 				     .wait = NO_INDEX };
+	if (is_uncounted(script, piece, step)) {
+		pieces->uncounted_ns += (double)cause.ns;
+		return;
+	}
 	if (piece->actor < recording->thread_count)
 		cause.thread_class =
 			class_of_op(pieces->classes, recording->threads[piece->actor].op);
-	if (script->clients.count && piece->actor >= script->clients.first_thread)
-		return; /* a client's own time */
-	if (piece->part == TRACE_START && is_begin(recording, piece->actor))
-		return;
-	if (piece->step != NO_INDEX) {
-		const struct step *step = &script->steps[piece->step];
+	if (step) {
 		enum step_operand operand = script_contract((enum step_type)step->type)->operand;
 		cause.type = (enum step_type)step->type;
 		if (piece->part == TRACE_WAKE_UP &&
@@ -94,8 +113,6 @@ static void add_piece(void *context, const struct trace_piece *piece)
 			cause.class = script->scopes.scopes[step->arg].leaf;
 		if (operand == OPERAND_WAIT)
 			cause.wait = step->arg;
-		if (step->type == STEP_UNTIL || step->type == STEP_TIMED)
-			return;
 		if (cause.wait != NO_INDEX)
 			cause.class =
 				class_of_op(pieces->classes, recording->waits[cause.wait].waiter);
@@ -157,7 +174,7 @@ void floor_build(struct floor *floor, const struct script *script,
 		 const struct class_table *classes, const bool *is_kept, double factor,
 		 const struct replayer *replayer)
 {
-	struct pieces pieces = { script, classes, NULL, 0, 0 };
+	struct pieces pieces = { script, classes, NULL, 0, 0, 0 };
 	struct scaling *scalings = memory_new(classes->count, sizeof(*scalings));
 	struct trace trace;
 	struct trial trial = { .scalings = scalings, .trace = &trace };
@@ -168,6 +185,7 @@ void floor_build(struct floor *floor, const struct script *script,
 	trace_begin(&trace, script->actor_count);
 	floor->forced_steps = replayer_try(replayer, &trial).forced_steps;
 	trace_walk(&trace, script->start_ns, add_piece, &pieces);
+	floor->uncounted_ns = pieces.uncounted_ns;
 	find_worst(floor, &pieces);
 	free(pieces.causes);
 	trace_free(&trace);

@@ -24,7 +24,8 @@ struct floor_cause {
 };
 
 struct floor {
-	double floor_ns; /* without what has not begun yet, and without schedules */
+	double floor_ns;     /* waits whose end is not known */
+	double uncounted_ns; /* the rest of that run: wake-ups, schedules, what has not begun yet */
 	struct floor_cause worst;
 	uint64_t forced_steps; /* as in struct replay_answer; the floor is not known then */
 };

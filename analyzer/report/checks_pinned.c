@@ -52,8 +52,6 @@ static void describe(const struct analysis *analysis, const struct floor_cause *
 		snprintf(text, CAUSE_BYTES, "was not there yet, as it is of a later run,");
 	else if (cause->part == TRACE_START)
 		snprintf(text, CAUSE_BYTES, "was started by nobody that is recorded");
-	else if (cause->part == TRACE_CPU)
-		snprintf(text, CAUSE_BYTES, "goes to sleep, and comes back to a CPU");
 	else if (cause->part == TRACE_WAKE_UP && cause->type == STEP_SPAWN)
 		snprintf(text, CAUSE_BYTES, "begins late after it was started");
 	else if (cause->part == TRACE_WAKE_UP)
@@ -119,7 +117,8 @@ void checks_pinned(struct check *check, const struct analysis *analysis,
 	/* That run needs another order of events: the rest is told by half of the way. */
 	if (floor.forced_steps > analysis->whatif.baseline.forced_steps) {
 		floor_build(&floor, &analysis->script, &analysis->classes, is_kept, 0.5, replayer);
-		check->value = fmax(0, 200 * floor.floor_ns / baseline_ns - 100);
+		double left_ns = 2 * floor.floor_ns + floor.uncounted_ns - baseline_ns;
+		check->value = fmax(0, 100 * left_ns / baseline_ns);
 	}
 	check->value = fmin(check->value,
 			    100 * least_left_ns(analysis, is_kept, baseline_ns) / baseline_ns);

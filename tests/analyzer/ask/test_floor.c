@@ -141,6 +141,30 @@ START_TEST(what_began_later_had_not_to_wait)
 }
 END_TEST
 
+/* A wake-up is no wait for something unknown, unless it takes longer than one does. */
+START_TEST(a_wake_up_is_none_and_a_late_one_is)
+{
+	static const double rows_ms[] = { 0.05, 5 };
+	for (size_t i = 0; i < sizeof(rows_ms) / sizeof(rows_ms[0]); i++) {
+		struct sketch sketch;
+		double woken_ms = 10 + rows_ms[i];
+		sketch_begin(&sketch);
+		sketch_join_two(&sketch, "waits", "wakes", woken_ms, 10);
+		sketch_sleep(&sketch, 2, "nap", 0, 10);
+		sketch_link(&sketch, 2, LINK_WAKE, "C", 10, 1, NO_INDEX);
+		sketch_wait(&sketch, 1, REASON_COND, "C", 0, woken_ms, NO_INDEX);
+		sketch_end(&sketch);
+		const struct floor floor = floor_of(&sketch, NULL);
+		bool is_late = rows_ms[i] > 1;
+		ck_assert_double_eq(floor.floor_ns, is_late ? rows_ms[i] * 1e6 : 0);
+		ck_assert_double_eq(floor.uncounted_ns, is_late ? 0 : rows_ms[i] * 1e6);
+		if (is_late)
+			ck_assert_int_eq(floor.worst.part, TRACE_WAKE_UP);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
 SUITE()
 {
 	TEST(a_wait_that_nobody_ends_remains);
@@ -148,4 +172,5 @@ SUITE()
 	TEST(a_class_that_nobody_asks_about_remains);
 	TEST(a_schedule_is_no_wait_and_a_moment_is_a_sleep);
 	TEST(what_began_later_had_not_to_wait);
+	TEST(a_wake_up_is_none_and_a_late_one_is);
 }
