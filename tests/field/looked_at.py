@@ -40,7 +40,7 @@ def fio(name, thread, ios):
         name, "train", {"fio": "fio"}, FIO + thread, words={"fsync": 1, "ios": ios, "think": 0}, size="ios", settings=(
             Setting("fsync=1, then 0", "flush", {"fsync": 0}, asked=FLUSH),
             Setting("thinktime 4 ms, then 2", "sleep", {"think": 2000}, {"fsync": 0, "think": 4000, "ios": 250},
-                    asked=(r"sleep .*(sleep|spin|main).*",), factor="0.5")))
+                    asked=(r"sleep usec_sleep/.*",), factor="0.5")))
 
 
 HAPROXY = """global
