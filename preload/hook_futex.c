@@ -46,12 +46,13 @@ static bool futex_wakes(int command)
 	       command == FUTEX_CMP_REQUEUE_PI || command == FUTEX_UNLOCK_PI;
 }
 
-/* Before the real call; only addresses on which somebody waits are worth a record. */
+/* Before the real call; only addresses on which somebody has waited are worth a record. Whoever
+ * wakes nobody there may give back a lock. */
 static void wake(const void *address, int command, uint32_t most, struct caller caller)
 {
 	struct watch *watch = watch_find(address);
 	uint32_t waiters = watch ? __atomic_load_n(&watch->waiters, __ATOMIC_RELAXED) : 0;
-	struct self *self = waiters > 0 ? hook_enter() : NULL;
+	struct self *self = watch ? hook_enter() : NULL;
 	if (!self)
 		return;
 	if (command == FUTEX_UNLOCK_PI)

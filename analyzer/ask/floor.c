@@ -3,11 +3,11 @@
  * Replays the run with every class at nothing; floor.h has the contract.
  *
  * The critical path of that replay has only pinned pieces. They are summed by cause: thread
- * class, step type, and the op or call in which the thread was. Five sorts of time are no wait for
- * something unknown, and not counted. A process that nobody in the recording started begins when it
- * began. A schedule goes on as it is. Clients that are not recorded think for as long as they do. A
- * wake-up is a cost of its own, as long as it takes no longer than such take. So is the way to sleep
- * and back to a CPU.
+ * class, step type, and the op or call in which the thread was. Five sorts of time are no wait
+ * for something unknown, and not counted. A process that nobody in the recording started begins
+ * when it began. A schedule goes on as it is. Clients that are not recorded think for as long as
+ * they do. A wake-up is a cost of its own, as long as it takes no longer than such take. So is
+ * the way to sleep and back to a CPU.
  */
 #include "floor.h"
 
@@ -72,8 +72,7 @@ static uint32_t class_of_op(const struct class_table *classes, uint32_t op)
 static bool is_uncounted(const struct script *script, const struct trace_piece *piece,
 			 const struct step *step)
 {
-	bool is_clients =
-		script->clients.count && piece->actor >= script->clients.first_thread;
+	bool is_clients = script->clients.count && piece->actor >= script->clients.first_thread;
 	if (is_clients || piece->part == TRACE_CPU)
 		return true;
 	if (piece->part == TRACE_START && is_begin(script->recording, piece->actor))

@@ -12,6 +12,7 @@
 #include "infer/clocks.h"
 #include "infer/ended.h"
 #include "infer/filelocks.h"
+#include "infer/futexlocks.h"
 #include "infer/holders.h"
 #include "infer/lives.h"
 #include "infer/peers.h"
@@ -115,6 +116,7 @@ int opened_select(struct recording *recording, const struct options *options, bo
 	hosts_find(recording);
 	clocks_align(recording);
 	file_locks_find(recording);
+	futex_locks_find(recording);
 	lives_tell_apart(recording);
 	holders_find(recording);
 	posters_find(recording);

@@ -9,7 +9,7 @@ static const struct target_case cases[] = {
 	/* 0 */ { "futexes",
 		  "woken",
 		  { { "wait", "futex", "syscall", 3, MANY },
-		    { "link", "wake", "futex futexes+0x", 1, 1 } } },
+		    { "link", "wake", "futex futexes+0x", 2, 2 } } },
 	/* 1 */
 	{ "futexes",
 	  "others",

@@ -9,6 +9,7 @@
  */
 #include "truth.h"
 
+#include <linux/futex.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
@@ -69,7 +70,41 @@ static void satlock(void)
 }
 
 /*
- * wrapped: the same, but both pieces sleep by way of one wrapper. The function that calls it under
+ * futexlock: the same with a lock that the program makes itself, of a futex. 0 = free, 1 = held,
+ * 2 = held and waited for. It calls the kernel only to wait and to wake.
+ */
+static int futex_word;
+
+static int swap_word(int value)
+{
+	return __atomic_exchange_n(&futex_word, value, __ATOMIC_ACQ_REL);
+}
+
+static void *saturate_futex(void *unused UNUSED)
+{
+	for (long i = count_of("T_N"); i > 0; i--) {
+		int free = 0;
+		if (!__atomic_compare_exchange_n(&futex_word, &free, 1, 0, __ATOMIC_ACQUIRE,
+						 __ATOMIC_RELAXED))
+			while (swap_word(2) != 0)
+				syscall(SYS_futex, &futex_word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL,
+					0);
+		work_a();
+		if (swap_word(0) == 2)
+			syscall(SYS_futex, &futex_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+		work_b();
+	}
+	return NULL;
+}
+
+static void futexlock(void)
+{
+	start_many(4, saturate_futex);
+	join_all();
+}
+
+/*
+ * wrapped: satlock, but both pieces sleep by way of one wrapper. The function that calls it under
  * the lock is all that counts, and the wrapper does not say which one that is.
  */
 static NOINLINE void doze(const struct piece *piece)
@@ -403,13 +438,11 @@ static void sharded(void)
 int main(int argc, char **argv)
 {
 	static const struct pattern patterns[] = {
-		{ "sharded", sharded },     { "flip", flip },
-		{ "satlock", satlock },     { "wrapped", wrapped },
-		{ "twolock", twolock },     { "convoy", convoy },
-		{ "rwlock", rwlock },       { "inversion", inversion },
-		{ "recursive", recursive }, { "trylock", trylock },
-		{ "timedlock", timedlock }, { "spinlock", spinlock },
-		{ "lockstep", lockstep },   { NULL, NULL }
+		{ "sharded", sharded },   { "flip", flip },           { "satlock", satlock },
+		{ "wrapped", wrapped },   { "twolock", twolock },     { "convoy", convoy },
+		{ "rwlock", rwlock },     { "inversion", inversion }, { "recursive", recursive },
+		{ "trylock", trylock },   { "timedlock", timedlock }, { "spinlock", spinlock },
+		{ "lockstep", lockstep }, { "futexlock", futexlock }, { NULL, NULL }
 	};
 
 	return truth_main(argc, argv, patterns);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if a lock that a program makes of a futex is replayed by its hand-overs. Or a thread that
+ * parks is taken for one that waits for a lock. */
+#include "infer/futexlocks.h"
+
+#include "sketch.h"
+#include "suite.h"
+
+enum { ROUNDS = 6 };
+
+/* The difference from threads 1 and 2, which use a lock in turns: only 2 has to wait. */
+enum difference {
+	IS_PLAIN,
+	PARKS,      /* thread 2 wakes nobody */
+	WAKES_ALL,  /* thread 1 wakes all who wait */
+	TIMES_OUT,  /* a wait ends by itself */
+	IS_SELDOM,  /* they meet only four times */
+	IS_SHARED,  /* thread 3 goes on while thread 2 does */
+	COMES_LATE, /* thread 2 is woken once before it gets it */
+	IS_LONG,    /* thread 2 waits once before the usual time */
+	IS_NO_FUTEX /* they wait for a condition */
+};
+
+static void meet(struct sketch *sketch, enum difference difference, int round)
+{
+	double at_ms = 10 * round;
+	enum reason reason = difference == IS_NO_FUTEX ? REASON_COND : REASON_FUTEX;
+	uint32_t link;
+
+	sketch_sleep(sketch, 1, "inside", at_ms + 1, at_ms + 4);
+	link = sketch_link(sketch, 1, LINK_WAKE, "L", at_ms + 4, 1, NO_INDEX);
+	sketch->rec.links[link].all = difference == WAKES_ALL;
+	if (difference == COMES_LATE && round == 3)
+		sketch_wait(sketch, 2, reason, "L", at_ms + 0.2, at_ms + 0.5, NO_INDEX);
+	sketch_wait(sketch, 2, reason, "L", at_ms + (difference == IS_LONG && round == 3 ? 0.5 : 2),
+		    at_ms + 4.01, NO_INDEX);
+	if (difference != PARKS)
+		sketch_link(sketch, 2, LINK_WAKE, "L", at_ms + 7, 0, NO_INDEX);
+	if (difference == IS_SHARED) {
+		sketch_wait(sketch, 3, reason, "L", at_ms + 3, at_ms + 5, NO_INDEX);
+		sketch_link(sketch, 3, LINK_WAKE, "L", at_ms + 8, 0, NO_INDEX);
+	}
+}
+
+static void sketch_meetings(struct sketch *sketch, enum difference difference)
+{
+	sketch_begin(sketch);
+	sketch_thread(sketch, "main", 0, 70);
+	for (int i = 0; i < 3; i++)
+		sketch_thread(sketch, "user", 0, 70);
+	for (int i = 0; i < (difference == IS_SELDOM ? 4 : ROUNDS); i++)
+		meet(sketch, difference, i);
+	if (difference == TIMES_OUT)
+		sketch->rec.waits[2].timed_out = true;
+	futex_locks_find(&sketch->rec);
+}
+
+static size_t holds_of(const struct sketch *sketch, uint32_t thread)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < sketch->rec.op_count; i++)
+		count +=
+			sketch->rec.ops[i].kind == KIND_HOLD && sketch->rec.ops[i].thread == thread;
+	return count;
+}
+
+START_TEST(a_lock_is_told_by_its_holds)
+{
+	static const struct {
+		enum difference difference;
+		size_t count; /* of holds of each thread */
+	} rows[] = {
+		/* 0 */ { IS_PLAIN, ROUNDS },
+		/* 1 */ { PARKS, 0 },
+		/* 2 */ { WAKES_ALL, 0 },
+		/* 3 */ { TIMES_OUT, 0 },
+		/* 4 */ { IS_SELDOM, 0 },
+		/* 5 */ { IS_SHARED, 0 },
+		/* 6 */ { IS_NO_FUTEX, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sketch sketch;
+		sketch_meetings(&sketch, rows[i].difference);
+		ck_assert_msg(holds_of(&sketch, 1) == rows[i].count, "row %zu", i);
+		ck_assert_msg(holds_of(&sketch, 2) == rows[i].count, "row %zu", i);
+		uint16_t reason = sketch.rec.waits[0].reason;
+		ck_assert_msg((reason == REASON_MUTEX) == (rows[i].count > 0), "row %zu", i);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
+static void expect(const struct sketch *sketch, uint32_t thread, double from_ms, double to_ms)
+{
+	for (size_t i = 0; i < sketch->rec.op_count; i++) {
+		const struct rec_op *op = &sketch->rec.ops[i];
+
+		if (op->kind != KIND_HOLD || op->thread != thread ||
+		    op->end_ns != (uint64_t)(to_ms * 1e6))
+			continue;
+		ck_assert_uint_eq(op->start_ns, (uint64_t)(from_ms * 1e6));
+		return;
+	}
+	ck_abort_msg("no hold ends at %.2f ms", to_ms);
+}
+
+/* Thread 1's hold is as long as is usual, 2.99 ms, but begins in no call: 1 ms, not 1.01. */
+START_TEST(a_hold_lasts_from_its_wait_to_its_wake)
+{
+	struct sketch sketch;
+
+	sketch_meetings(&sketch, IS_PLAIN);
+	for (int i = 0; i < ROUNDS; i++) {
+		expect(&sketch, 1, 10 * i + 1, 10 * i + 4);
+		expect(&sketch, 2, 10 * i + 4.01, 10 * i + 7);
+	}
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(a_hold_began_before_its_waits)
+{
+	struct sketch sketch;
+
+	sketch_meetings(&sketch, IS_LONG);
+	expect(&sketch, 1, 30.5, 34);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(who_waits_again_has_not_got_it)
+{
+	struct sketch sketch;
+
+	sketch_meetings(&sketch, COMES_LATE);
+	ck_assert_uint_eq(holds_of(&sketch, 2), ROUNDS);
+	expect(&sketch, 2, 34.01, 37);
+	sketch_free(&sketch);
+}
+END_TEST
+
+SUITE()
+{
+	TEST(a_lock_is_told_by_its_holds);
+	TEST(a_hold_lasts_from_its_wait_to_its_wake);
+	TEST(a_hold_began_before_its_waits);
+	TEST(who_waits_again_has_not_got_it);
+}
