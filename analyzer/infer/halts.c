@@ -7,7 +7,9 @@
  * Nothing tells when it closes the gate. But nobody waits there while it sleeps: all waits begin
  * after its longest sleep since it opened the gate last. So they do of a lock that it alone takes
  * for writing. A thread that waits for a result waits in the time of that sleep, too. If the work
- * takes little of the whole time, it is no chance that none of the waits begins earlier. A thread
+ * takes little of the whole time, it is no chance that none of the waits begins earlier. The waits
+ * that one signal ends may begin together for one reason, and count as one chance. They count as
+ * none if all their threads had just begun, or the signalling thread had just woken them. A thread
  * that wakes this one and then waits at the gate waits for the answer. Such a gate halts nobody.
  * Nor does a futex that several threads open: it is the memory of results, as of futures.
  *
@@ -155,6 +157,36 @@ static bool are_halted(const struct search *search, const struct stay *stays, si
 	return true;
 }
 
+/* After this moment, and before it waited, its thread began or the opener woke it. */
+static bool was_sent(const struct search *search, const struct stay *stay, uint64_t after_ns)
+{
+	const struct timeline *timeline = search->timeline;
+	const struct rec_wait *wait = &search->rec->waits[stay->wait];
+	size_t first = timeline->first[wait->thread];
+
+	for (size_t i = timeline_at(timeline, wait->thread, wait->start_ns); i-- > first;) {
+		const struct moment *moment = &timeline->moments[i];
+
+		if (moment->at_ns < after_ns)
+			return false;
+		if (waker_of(search, moment) == stay->opener)
+			return true;
+	}
+	uint32_t life = search->rec->threads[wait->thread].op;
+
+	return life == NO_INDEX || search->rec->ops[life].start_ns >= after_ns;
+}
+
+/* One of these waits came about without the opener. */
+static bool is_by_chance(const struct search *search, const struct stay *stays, size_t count,
+			 const struct moment *wake_up)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!was_sent(search, &stays[i], wake_up->at_ns))
+			return true;
+	return false;
+}
+
 static size_t of_one_signal(const struct stay *stays, size_t count)
 {
 	size_t end = 1;
@@ -176,12 +208,12 @@ static uint64_t length_of(const struct search *search, uint32_t thread)
 static bool is_gate(const struct search *search, struct stay *stays, size_t count)
 {
 	uint64_t closed_ns = 0, length_ns = length_of(search, stays[0].opener);
-	size_t signals = 0;
+	size_t chances = 0;
 
 	if (stays[0].opener != stays[count - 1].opener ||
 	    addresses_find(&search->waited, stays[0].opener, stays[0].address) != NO_INDEX)
 		return false;
-	for (size_t i = 0, part; i < count; i += part, signals++) {
+	for (size_t i = 0, part; i < count; i += part) {
 		part = of_one_signal(stays + i, count - i);
 		const struct moment *wake_up = wake_up_of(search, &stays[i]);
 
@@ -189,9 +221,9 @@ static bool is_gate(const struct search *search, struct stay *stays, size_t coun
 			return false;
 		stays[i].begin_ns = wake_up->at_ns;
 		closed_ns += stays[i].open_ns - wake_up->at_ns;
+		chances += is_by_chance(search, stays + i, part, wake_up);
 	}
-	return signals > 1 &&
-	       pow((double)closed_ns / (double)length_ns, (double)count) <= assume.halted_chance;
+	return pow((double)closed_ns / (double)length_ns, (double)chances) <= assume.halted_chance;
 }
 
 static void halt_add(struct search *search, const struct stay *stays, size_t count)

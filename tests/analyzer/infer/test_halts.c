@@ -16,6 +16,9 @@ enum difference {
 	IS_LIKELY,      /* the thread works for most of the time */
 	IS_TOLD_BY_ONE, /* each signal lets one go on */
 	OPENS_FOR_ONE,  /* another thread opens it, too, for what one waits for */
+	IS_ONCE,        /* only one signal ends a wait, and the run is long */
+	STARTS_ONCE,    /* the same, and the threads that wait had just begun */
+	WAKES_ONCE,     /* the same, and the thread had just woken them */
 };
 
 static const struct {
@@ -30,12 +33,22 @@ static const struct {
 	/* 5 */ { IS_LIKELY, 0 },
 	/* 6 */ { IS_TOLD_BY_ONE, 0 },
 	/* 7 */ { OPENS_FOR_ONE, 0 },
+	/* 8 */ { IS_ONCE, 1 },
+	/* 9 */ { STARTS_ONCE, 0 },
+	/* 10 */ { WAKES_ONCE, 0 },
 };
+
+static bool is_once(enum difference difference)
+{
+	return difference == IS_ALONE || difference >= IS_ONCE;
+}
 
 static void waits_twice(struct sketch *sketch, uint32_t thread, enum difference difference)
 {
+	if (difference == WAKES_ONCE)
+		sketch_wait(sketch, thread, REASON_FUTEX, "work", 1, 20.08, NO_INDEX);
 	halting_wait(sketch, thread, difference == WAITS_EARLIER ? 19.9 : 20.1, 20.45);
-	if (difference != IS_ALONE)
+	if (!is_once(difference))
 		halting_wait(sketch, thread, 45.1, 45.45);
 }
 
@@ -53,6 +66,8 @@ static void differ(struct sketch *sketch, enum difference difference)
 		rec->waits[0].timed_out = false;
 		sketch_link(sketch, 2, LINK_WAKE, "timer", 19.99, 1, NO_INDEX);
 	}
+	if (difference == WAKES_ONCE)
+		sketch_link(sketch, 1, LINK_WAKE, "work", 20.05, 2, NO_INDEX);
 	if (difference == WAITS_ITSELF)
 		halting_wait(sketch, 1, 50, 51);
 	if (difference == IS_LIKELY)
@@ -66,12 +81,14 @@ START_TEST(a_halt_is_found)
 	struct meetings meetings;
 	struct halts halts;
 	struct sketch *sketch = &monitored.sketch;
+	double end_ms = rows[_i].difference >= IS_ONCE ? 620 : 62;
 
 	sketch_begin(sketch);
-	sketch_thread(sketch, "main", 0, 62);
-	halting_thread(sketch, 62);
+	sketch_thread(sketch, "main", 0, end_ms);
+	halting_thread(sketch, end_ms);
 	for (uint32_t i = 2; i <= 3; i++) {
-		sketch_thread(sketch, "halted", 0, 62);
+		sketch_thread(sketch, "halted", rows[_i].difference == STARTS_ONCE ? 20.05 : 0,
+			      end_ms);
 		waits_twice(sketch, i, rows[_i].difference);
 	}
 	differ(sketch, rows[_i].difference);
