@@ -43,13 +43,6 @@ static void set_add(struct set *set, uint64_t value)
 	set->values[set->count++] = value;
 }
 
-static int compare_u64(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
 /* --- gates --- */
 
 /* Where a signal was given: the site of its section; 0 = not known. */
@@ -162,39 +155,6 @@ static void collect_putters(struct study *study)
 	}
 }
 
-static void find_latency(struct study *study, const struct releases *releases)
-{
-	const struct recording *rec = study->rec;
-	struct condition *condition = &study->monitors->conditions[study->condition];
-	uint64_t *latencies = NULL;
-	size_t count = 0, capacity = 0;
-
-	for (size_t k = 0; k < study->wait_count; k++) {
-		uint32_t i = study->waits[k], link = study->monitors->waking_link[i];
-
-		if (link == NO_INDEX ||
-		    study->monitors->signals[link].condition != study->condition)
-			continue;
-		uint32_t section = study->monitors->section_of_wait[i];
-		uint32_t hold = section == NO_INDEX ? NO_INDEX
-						    : study->monitors->sections[section].last_hold;
-		uint64_t from_ns = rec->links[link].at_ns;
-		const struct release *release =
-			hold == NO_INDEX
-				? NULL
-				: releases_last(releases, rec, releases->lock_of[hold], from_ns,
-						rec->waits[i].end_ns, rec->waits[i].thread);
-
-		latencies = memory_grow(latencies, &capacity, count + 1, sizeof(*latencies));
-		latencies[count++] = rec->waits[i].end_ns - (release ? release->at_ns : from_ns);
-	}
-	if (count) {
-		qsort(latencies, count, sizeof(*latencies), compare_u64);
-		condition->latency_ns = latencies[count / 2];
-	}
-	free(latencies);
-}
-
 static void study_sites(struct study *study, uint32_t depth)
 {
 	assert(depth < SITE_KINDS);
@@ -291,7 +251,7 @@ static void study_condition(struct study *study, const struct releases *releases
 	condition->model = best.model;
 	condition->initial = best.initial;
 	condition->violations = best.violations;
-	find_latency(study, releases);
+	tokens_find_latency(study, releases);
 	condition->is_fed_back = sets_meet(&study->taking_threads, &study->putting_threads);
 	condition->is_pool = study->taking_threads.count > 1 &&
 			     (!condition->is_fed_back || are_workers(study, best.model));

@@ -385,3 +385,43 @@ void tokens_note_batches(const struct study *study, const struct token_fit *best
 		condition->lumps_of = (uint32_t)study->taking_threads.values[0];
 	}
 }
+
+static int compare_u64(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+void tokens_find_latency(const struct study *study, const struct releases *releases)
+{
+	const struct recording *rec = study->rec;
+	struct condition *condition = &study->monitors->conditions[study->condition];
+	uint64_t *latencies = NULL;
+	size_t count = 0, capacity = 0;
+
+	for (size_t k = 0; k < study->wait_count; k++) {
+		uint32_t i = study->waits[k], link = study->monitors->waking_link[i];
+
+		if (link == NO_INDEX ||
+		    study->monitors->signals[link].condition != study->condition)
+			continue;
+		uint32_t section = study->monitors->section_of_wait[i];
+		uint32_t hold = section == NO_INDEX ? NO_INDEX
+						    : study->monitors->sections[section].last_hold;
+		uint64_t from_ns = rec->links[link].at_ns;
+		const struct release *release =
+			hold == NO_INDEX
+				? NULL
+				: releases_last(releases, rec, releases->lock_of[hold], from_ns,
+						rec->waits[i].end_ns, rec->waits[i].thread);
+
+		latencies = memory_grow(latencies, &capacity, count + 1, sizeof(*latencies));
+		latencies[count++] = rec->waits[i].end_ns - (release ? release->at_ns : from_ns);
+	}
+	if (count) {
+		qsort(latencies, count, sizeof(*latencies), compare_u64);
+		condition->latency_ns = latencies[count / 2];
+	}
+	free(latencies);
+}

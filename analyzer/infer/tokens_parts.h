@@ -78,4 +78,7 @@ bool tokens_is_better(const struct token_fit *, const struct token_fit *);
  * it does, if that is not in the model. */
 void tokens_note_batches(const struct study *, const struct token_fit *best);
 
+/* The median time from the signal, or the lock's release behind it, to the wait's return. */
+void tokens_find_latency(const struct study *, const struct releases *);
+
 #endif
