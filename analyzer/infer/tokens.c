@@ -3,12 +3,13 @@
  * Finds, for each condition, a model of tokens that the recording obeys.
  *
  * Method. A section whose site ever waits on the condition takes one token, whether it had to wait
- * or not. One that still waits as the recording ends takes none. Two ways of putting are tried.
- * Each signal puts one. Or each section of a site that ever signals puts one ("signal only when it
- * was empty"). The tokens at the start are the recording's largest deficit of takes over puts. For
- * a bounded queue this finds its capacity. The model is then held against the recording: nobody may
- * begin to wait while there are tokens. Where that happens too often no token is used. Only the
- * edge from the signal that let a section go is kept.
+ * or not. One that still waits as the recording ends takes none. Nor does one whose last wait timed
+ * out, if most do not, and no model is obeyed otherwise: its thread gave up, or looks again. Two
+ * ways of putting are tried. Each signal puts one. Or each section of a site that ever signals puts
+ * one ("signal only when it was empty"). The tokens at the start are the recording's largest
+ * deficit of takes over puts. For a bounded queue this finds its capacity. The model is then held
+ * against the recording: nobody may begin to wait while there are tokens. Where that happens too
+ * often no token is used. Only the edge from the signal that let a section go is kept.
  *
  * Kinds of sites are tried as well, see tokens_is_better(): how many frames count, or the function,
  * for code of which a compiler has made copies.
@@ -228,15 +229,11 @@ static bool are_workers(const struct study *study, enum put_model model)
 	return true;
 }
 
-static void study_condition(struct study *study, const struct releases *releases)
+static struct token_fit best_of_depths(struct study *study)
 {
-	struct condition *condition = &study->monitors->conditions[study->condition];
 	struct token_fit best = { .violations = 2 };
 	uint32_t best_depth = 0;
 
-	collect_takers(study);
-	if (study->link_count <= GATE_SIGNALS_MAX)
-		find_gates(study);
 	for (uint32_t depth = 0; depth < assume.site_kinds; depth++) {
 		study_sites(study, depth);
 		struct token_fit fit = tokens_choose_model(study);
@@ -247,6 +244,32 @@ static void study_condition(struct study *study, const struct releases *releases
 		best_depth = depth;
 	}
 	study_sites(study, best_depth);
+	return best;
+}
+
+/* Most waits end by a signal: threads do not come for the timeouts. */
+static bool seldom_gives_up(const struct study *study)
+{
+	size_t timeouts = 0;
+
+	for (size_t i = 0; i < study->wait_count; i++)
+		timeouts += study->rec->waits[study->waits[i]].timed_out;
+	return timeouts && 2 * timeouts < study->wait_count;
+}
+
+static void study_condition(struct study *study, const struct releases *releases)
+{
+	struct condition *condition = &study->monitors->conditions[study->condition];
+	struct token_fit best;
+
+	collect_takers(study);
+	if (study->link_count <= GATE_SIGNALS_MAX)
+		find_gates(study);
+	best = best_of_depths(study);
+	if (best.violations > assume.token_misfits && seldom_gives_up(study)) {
+		study->gives_up = true;
+		best = best_of_depths(study);
+	}
 	tokens_note_batches(study, &best);
 	condition->model = best.model;
 	condition->initial = best.initial;

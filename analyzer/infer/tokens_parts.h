@@ -44,6 +44,7 @@ struct study {
 	size_t link_count;
 	uint64_t last_wait_ns; /* when the last wait began */
 	uint32_t depth;        /* which kind of site counts */
+	bool gives_up;         /* a section takes nothing if its last wait timed out */
 	struct set takers;     /* sites */
 	struct set putters;    /* sites */
 	struct set taking_threads;
@@ -54,9 +55,11 @@ struct study {
 /* One that still waits at the end of the recording has taken nothing. */
 static inline bool section_takes(const struct study *study, const struct section *section)
 {
-	bool is_open = section->last_wait != NO_INDEX && study->rec->waits[section->last_wait].open;
+	const struct rec_wait *last =
+		section->last_wait == NO_INDEX ? NULL : &study->rec->waits[section->last_wait];
+	bool took_none = last && (last->open || (last->timed_out && study->gives_up));
 
-	return !is_open && set_has(&study->takers, section->site[study->depth]);
+	return !took_none && set_has(&study->takers, section->site[study->depth]);
 }
 
 /* How well a model of putting goes with the recording. */

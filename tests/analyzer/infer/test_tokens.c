@@ -82,6 +82,55 @@ START_TEST(a_wait_that_nothing_ends_takes_nothing)
 }
 END_TEST
 
+static void gives_up(struct sketch *sketch, double from_ms)
+{
+	uint32_t wait;
+
+	sketch_hold(sketch, 1, "M", 2, from_ms, from_ms + 0.1);
+	wait = sketch_wait(sketch, 1, REASON_COND, "C", from_ms + 0.1, from_ms + 1.1, NO_INDEX);
+	sketch->rec.waits[wait].timed_out = true;
+	sketch_hold(sketch, 1, "M", 3, from_ms + 1.1, from_ms + 1.2);
+}
+
+/* A thread looks again after a while for what another one gives, or goes without it. */
+START_TEST(a_wait_that_times_out_takes_nothing)
+{
+	static const struct {
+		int timeouts;
+		enum put_model model;
+	} rows[] = {
+		/* 0 */ { 0, PUT_BY_SIGNAL },
+		/* 1 */ { 10, PUT_BY_SIGNAL },
+		/* 2: timeouts are what the thread waits for */ { 100, PUT_NONE },
+	};
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "putter", 0, 1000);
+	sketch_thread(sketch, "taker", 0, 1000);
+	for (int i = 0; i < 100; i++) {
+		hand_over(sketch, i * 10, i * 10 + 5, true);
+		if (i >= 100 - rows[_i].timeouts)
+			gives_up(sketch, i * 10 + 6);
+	}
+	/* The taker lets others go: it does not take all that is there. */
+	sketch_link(sketch, 1, LINK_WAKE, "D", 999, 0, NO_INDEX);
+	monitored_build(&monitored);
+	const struct monitors *monitors = &monitored.monitors;
+
+	ck_assert_int_eq(monitors->conditions[0].model, rows[_i].model);
+	for (size_t i = 0; i < monitors->section_count; i++) {
+		const struct section *section = &monitors->sections[i];
+
+		if (section->last_wait != NO_INDEX && rows[_i].model == PUT_BY_SIGNAL)
+			ck_assert((section->take == NO_INDEX) ==
+				  sketch->rec.waits[section->last_wait].timed_out);
+	}
+	monitored_free(&monitored);
+}
+END_TEST
+
 /* One starts the other, and waits until it runs. Both lock by the same function, at one site. */
 START_TEST(who_opens_a_condition_takes_behind_its_signal)
 {
@@ -358,6 +407,7 @@ SUITE()
 	TEST(a_signal_for_each_item);
 	TEST(a_signal_only_when_it_was_empty);
 	TEST(a_wait_that_nothing_ends_takes_nothing);
+	LOOP(a_wait_that_times_out_takes_nothing, 0, 3);
 	TEST(what_is_there_at_the_end_is_taken_yet);
 	TEST(who_opens_a_condition_takes_behind_its_signal);
 	TEST(who_lets_another_go_takes_where_it_waits);
