@@ -280,13 +280,14 @@ static int compare_unseen(const void *left, const void *right)
 	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
 }
 
-/* The nearer end of the call that it falls into, if it may have begun then. */
-static uint64_t out_of_call(const struct unseen *unseen, const struct rec_op *call)
+/* The nearer end of the call that it falls into, if it may have begun then. A hold that ends in
+ * that call begins no later than it ends. */
+static uint64_t out_of_call(const struct unseen *unseen, const struct rec_op *call, uint64_t to_ns)
 {
 	bool is_late = call->end_ns - unseen->from_ns < unseen->from_ns - call->start_ns;
 
 	if (call->start_ns < unseen->least_ns || (is_late && call->end_ns <= unseen->most_ns))
-		return call->end_ns;
+		return call->end_ns < to_ns ? call->end_ns : to_ns;
 	return call->start_ns;
 }
 
@@ -312,7 +313,9 @@ static void leave_calls(struct search *search)
 
 			if (unseen->thread != call->thread || unseen->from_ns >= call->end_ns)
 				break;
-			rec->ops[unseen->op].start_ns = out_of_call(unseen, call);
+			struct rec_op *hold = &rec->ops[unseen->op];
+
+			hold->start_ns = out_of_call(unseen, call, hold->end_ns);
 		}
 	}
 }

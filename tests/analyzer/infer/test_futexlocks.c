@@ -18,6 +18,7 @@ enum difference {
 	IS_SHARED,  /* thread 3 goes on while thread 2 does */
 	COMES_LATE, /* thread 2 is woken once before it gets it */
 	IS_LONG,    /* thread 2 waits once before the usual time */
+	IS_NESTED,  /* thread 1 gives it back in a call that began before the last hold */
 	IS_NO_FUTEX /* they wait for a condition */
 };
 
@@ -27,7 +28,10 @@ static void meet(struct sketch *sketch, enum difference difference, int round)
 	enum reason reason = difference == IS_NO_FUTEX ? REASON_COND : REASON_FUTEX;
 	uint32_t link;
 
-	sketch_sleep(sketch, 1, "inside", at_ms + 1, at_ms + 4);
+	if (difference == IS_NESTED && round == 3)
+		sketch_sleep(sketch, 1, "inside", at_ms - 4, at_ms + 9);
+	else
+		sketch_sleep(sketch, 1, "inside", at_ms + 1, at_ms + 4);
 	link = sketch_link(sketch, 1, LINK_WAKE, "L", at_ms + 4, 1, NO_INDEX);
 	sketch->rec.links[link].all = difference == WAKES_ALL;
 	if (difference == COMES_LATE && round == 3)
@@ -130,6 +134,16 @@ START_TEST(a_hold_began_before_its_waits)
 }
 END_TEST
 
+START_TEST(a_hold_ends_after_its_begin)
+{
+	struct sketch sketch;
+
+	sketch_meetings(&sketch, IS_NESTED);
+	expect(&sketch, 1, 34, 34);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(who_waits_again_has_not_got_it)
 {
 	struct sketch sketch;
@@ -146,5 +160,6 @@ SUITE()
 	TEST(a_lock_is_told_by_its_holds);
 	TEST(a_hold_lasts_from_its_wait_to_its_wake);
 	TEST(a_hold_began_before_its_waits);
+	TEST(a_hold_ends_after_its_begin);
 	TEST(who_waits_again_has_not_got_it);
 }
