@@ -142,18 +142,18 @@ static bool is_lock(struct search *search, const struct event *events, size_t co
 	for (size_t i = 0; i < count; i++)
 		search->got_by[thread_of(search, &events[i])] = NO_INDEX;
 	for (size_t i = 0; i < count; i++) {
-		const struct rec_wait *wait = &rec->waits[events[i].index];
+		uint32_t index = events[i].index;
 
-		if (!events[i].is_wait && rec->links[events[i].index].all)
+		if (!events[i].is_wait && rec->links[index].all)
+			return false;
+		if (events[i].is_wait && rec->waits[index].timed_out)
 			return false;
 		if (!events[i].is_wait) {
 			hold_add(search, &events[i]);
-			continue;
+		} else if (!rec->waits[index].open) {
+			waits++;
+			search->got_by[rec->waits[index].thread] = index;
 		}
-		if (wait->timed_out || wait->open)
-			return false;
-		waits++;
-		search->got_by[wait->thread] = events[i].index;
 	}
 	for (size_t i = 0; i < search->hold_count; i++) {
 		const struct hold *hold = &search->holds[i];
