@@ -297,6 +297,7 @@ static void visit_add(struct turn_search *search, uint32_t index)
 				 .last_wait = index,
 				 .thread = wait->thread,
 				 .turn = turn,
+				 .asks = NO_INDEX,
 				 .leads = NO_INDEX };
 	turns_visit_came(search, visit, section);
 }
@@ -488,6 +489,7 @@ void turns_free(struct turns *turns)
 	free(turns->ends);
 	free(turns->led_by_wait);
 	free(turns->opened_by);
+	free(turns->asked_by);
 	free(turns->closed_by);
 	free(turns->closed_by_link);
 	free(turns->is_idle);

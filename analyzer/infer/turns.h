@@ -44,6 +44,8 @@ struct turns {
 	uint32_t *led_by_wait;    /* by wait index: the turn that the thread makes after it */
 	uint32_t *opened_by;      /* by op index: the turn that begins when this hold ends, or this
 				  call begins */
+	uint32_t *asked_by;       /* by op index: the group that its thread comes to as this hold
+				  ends, to wait for it later */
 	uint32_t *closed_by;      /* by op index: the turn that ends with it */
 	uint32_t *closed_by_link; /* by link index: the turn that ends with it */
 	bool *is_idle; /* by wait index: for others to come, by the one that makes turns */

@@ -81,16 +81,17 @@ bool turns_row_tells(struct turn_search *search, struct call_row *row, uint32_t 
 }
 
 /* Its thread was in its own lock since that time, and let it go again: it said there what it waits
- * for later. */
-static bool was_there_before(const struct turn_search *search, uint32_t section, uint64_t since_ns)
+ * for later. The hold of that; NO_INDEX = it was not. */
+static uint32_t asked_before(const struct turn_search *search, uint32_t section, uint64_t since_ns)
 {
 	const struct section *sections = search->monitors->sections;
+	bool was_there = section != NO_INDEX && section &&
+			 search->owner_of_mutex[sections[section].mutex] != NO_INDEX &&
+			 sections[section - 1].thread == sections[section].thread &&
+			 sections[section - 1].mutex == sections[section].mutex &&
+			 sections[section - 1].start_ns >= since_ns;
 
-	return section != NO_INDEX && section &&
-	       search->owner_of_mutex[sections[section].mutex] != NO_INDEX &&
-	       sections[section - 1].thread == sections[section].thread &&
-	       sections[section - 1].mutex == sections[section].mutex &&
-	       sections[section - 1].start_ns >= since_ns;
+	return was_there ? sections[section - 1].last_hold : NO_INDEX;
 }
 
 void turns_visit_came(const struct turn_search *search, struct visit *visit, uint32_t section)
@@ -101,7 +102,7 @@ void turns_visit_came(const struct turn_search *search, struct visit *visit, uin
 	if (search->turns[visit->turn].lock != NO_INDEX || !called_ns)
 		return;
 	visit->came_ns = called_ns;
-	visit->was_there = was_there_before(search, section, called_ns);
+	visit->asks = asked_before(search, section, called_ns);
 }
 
 /* The visit after which the thread had to work: nothing else was between the two. */

@@ -102,7 +102,7 @@ static uint32_t first_after(const struct turn_search *search, const struct trial
 static bool is_proof(const struct turn_search *search, const struct trial *trial,
 		     const struct visit *visit, uint32_t expected)
 {
-	if (visit->leads != NO_INDEX || expected == trial->first ||
+	if (visit->leads != NO_INDEX || expected == trial->first || expected != visit->turn ||
 	    (visit->waits_on && search->turns[visit->turn].visits == 1))
 		return false;
 	return search->turns[expected - 1].turn.end_ns > visit->from_ns;
@@ -120,7 +120,6 @@ static void visit_tries(struct turn_search *search, struct trial *trials, const 
 	trial->maker_waits = trial->maker_waits || trial->maker == visit->thread;
 	if (!search->turns[visit->turn].turn.begin_ns)
 		return;
-	is_misfit = is_misfit || visit->was_there;
 	trial->visits++;
 	trial->misfits += is_misfit;
 	trial->proofs += !is_misfit && is_proof(search, trial, visit, expected);
@@ -185,6 +184,7 @@ static void tables_prepare(struct turns *turns, const struct recording *rec)
 	turns->ends = turns_indexes_new(rec->wait_count);
 	turns->led_by_wait = turns_indexes_new(rec->wait_count);
 	turns->opened_by = turns_indexes_new(rec->op_count);
+	turns->asked_by = turns_indexes_new(rec->op_count);
 	turns->closed_by = turns_indexes_new(rec->op_count);
 	turns->closed_by_link = turns_indexes_new(rec->link_count);
 	turns->is_idle = memory_new(rec->wait_count, sizeof(*turns->is_idle));
@@ -241,6 +241,8 @@ static void visit_counts(struct turns *turns, struct turn_search *search, const 
 		return;
 	turns->begins[visit->first_wait] = turn->group;
 	turns->ends[visit->last_wait] = turn->group;
+	if (visit->asks != NO_INDEX)
+		turns->asked_by[visit->asks] = turn->group;
 	if (visit->leads != NO_INDEX)
 		turns->led_by_wait[visit->first_wait] = visit->leads;
 	else

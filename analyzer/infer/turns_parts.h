@@ -35,7 +35,8 @@ struct found_turn {
 struct visit {
 	uint64_t came_ns; /* at the earliest: from then on no call of its thread is known */
 	uint64_t from_ns;
-	bool was_there; /* it had come before its wait, under its own lock */
+	uint32_t asks; /* op index: the hold of its own lock in which it had come before its wait;
+			  NO_INDEX = none */
 	uint64_t to_ns;
 	uint32_t first_wait;
 	uint32_t last_wait;

@@ -67,6 +67,7 @@ struct circle {
 	uint64_t begun;    /* turns */
 	uint64_t ended;
 	uint64_t taken;     /* actors that turns were begun for */
+	uint32_t asked;     /* actors that have come for the next turn, and do something else */
 	uint32_t next;      /* of the recorded turns */
 	struct queue maker; /* of all turns, if it sleeps until another actor comes */
 };
@@ -105,12 +106,13 @@ struct player {
 	uint64_t now_ns;
 	uint64_t tried_ns; /* when it tried a lock, or looked, in vain last */
 	uint64_t finish_ns;
-	uint64_t awaited_turn; /* of a group, from 1 on; 0 = none */
+	uint64_t awaited_turn; /* of `awaited_of`, from 1 on; 0 = none */
 	int64_t owed_ns;  /* for waking others: to be added to its next run; negative: taken off */
 	uint64_t due_ns;  /* in a take: when it takes what is there; 0 = it waits for enough */
 	uint64_t beat_ns; /* the last deadline of its schedule, or when that began */
 	struct queue *sleeps_in; /* NULL = in none */
 	uint32_t step;
+	uint32_t awaited_of; /* group */
 	uint32_t back_step;  /* in a turn that it makes: where it goes on then */
 	uint32_t round;      /* of pieces that it takes, and */
 	uint32_t pieces_end; /* where it goes on when none is left; 0 = it takes none */
@@ -135,6 +137,7 @@ struct player {
 	bool has_left;      /* went on to its last body: only once, or it might go round for ever */
 	bool has_lost;      /* came back for a lock that another actor had taken meanwhile */
 	bool needs_lock;    /* in a take: the lock is to be had again first */
+	bool has_asked;     /* for a turn of a group, and does not wait for it yet */
 	bool has_yielded;   /* its token, and is to have one again */
 	bool has_permit;    /* in a claim: only the token that it gave back is missing */
 	bool woke;          /* its last signal or write let an actor go that slept */

@@ -57,7 +57,6 @@ static bool await(struct simulation *sim, const struct step *step, uint32_t acto
 bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	bool goes_on = true;
-
 	switch ((enum step_type)step->type) {
 	case STEP_ACQUIRE: /* arg lock, ns latency */
 	case STEP_SHARE:
@@ -95,6 +94,7 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	case STEP_CLAIM:
 		return simulate_permit(sim, step, actor);
 	case STEP_TURN: /* arg group; sets the next step */
+	case STEP_ASK:  /* too */
 	case STEP_BEGUN:
 	case STEP_ENDED:
 		return simulate_turn(sim, step, actor);

@@ -16,10 +16,13 @@
 
 #include <assert.h>
 
-/* All that wait for the next turn wait for its end now. Returns how many those are. */
+/* All that wait for the next turn wait for its end now. Returns how many those are, with those
+ * that have asked for it. */
 static uint32_t come_aboard(struct simulation *sim, struct circle *circle)
 {
-	uint32_t count = 0;
+	uint32_t count = circle->asked;
+
+	circle->asked = 0;
 
 	while (circle->late.first != NO_INDEX) {
 		uint32_t actor = circle->late.first;
@@ -49,23 +52,65 @@ static uint32_t turn_begins(struct simulation *sim, uint32_t number, uint32_t ac
 	return jobs->steps[turn];
 }
 
-static bool come(struct simulation *sim, const struct step *step, uint32_t actor)
+static bool may_make(const struct simulation *sim, uint32_t group)
 {
-	const struct script_circle *group = &sim->script->circles[step->arg];
+	const struct circle *circle = &sim->circles[group];
+
+	return sim->script->circles[group].is_led && sim->script->circles[group].turns.count &&
+	       circle->begun == circle->ended;
+}
+
+/* It goes on at that step then. */
+static void make(struct simulation *sim, uint32_t group, uint32_t actor, uint32_t back_step)
+{
+	sim->players[actor].back_step = back_step;
+	sim->players[actor].step = turn_begins(sim, group, actor, true);
+}
+
+/* For the next turn, whose end it waits for in a later step. */
+static bool ask(struct simulation *sim, const struct step *step, uint32_t actor)
+{
 	struct circle *circle = &sim->circles[step->arg];
 	struct player *player = &sim->players[actor];
 
-	if (!player->awaited_turn)
+	player->awaited_turn = circle->begun + 1;
+	player->awaited_of = step->arg;
+	if (may_make(sim, step->arg)) {
+		make(sim, step->arg, actor, player->step + 1);
+		return true;
+	}
+	player->has_asked = true;
+	circle->asked++;
+	simulate_wake_first(sim, &circle->maker, player->now_ns, false);
+	player->step++;
+	return true;
+}
+
+/* The turn that it waits for is the one that it has asked for, or the next one. */
+static void wait_begins(struct circle *circle, struct player *player, uint32_t group)
+{
+	if (!player->awaited_turn || player->awaited_of != group)
 		player->awaited_turn = circle->begun + 1;
+	else if (player->has_asked && circle->begun < player->awaited_turn)
+		circle->asked--;
+	player->has_asked = false;
+	player->awaited_of = group;
+}
+
+static bool come(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	struct circle *circle = &sim->circles[step->arg];
+	struct player *player = &sim->players[actor];
+
+	wait_begins(circle, player, step->arg);
 	if (circle->ended >= player->awaited_turn || player->is_forced) {
 		player->awaited_turn = 0;
 		player->step += (uint32_t)step->jump + 1;
 		return true;
 	}
-	if (group->is_led && group->turns.count && circle->begun == circle->ended) {
+	if (may_make(sim, step->arg)) {
 		player->awaited_turn = 0;
-		player->back_step = player->step + (uint32_t)step->jump + 1;
-		player->step = turn_begins(sim, step->arg, actor, true);
+		make(sim, step->arg, actor, player->step + (uint32_t)step->jump + 1);
 		return true;
 	}
 	simulate_sleep(sim, circle->begun < player->awaited_turn ? &circle->late : &circle->due,
@@ -79,7 +124,7 @@ static bool begin(struct simulation *sim, const struct step *step, uint32_t acto
 	struct circle *circle = &sim->circles[step->arg];
 	const struct script_circle *group = &sim->script->circles[step->arg];
 
-	if (group->is_asked && circle->late.first == NO_INDEX &&
+	if (group->is_asked && circle->late.first == NO_INDEX && !circle->asked &&
 	    circle->taken < group->turns.all_items && !sim->players[actor].is_forced) {
 		simulate_sleep(sim, &circle->maker, actor);
 		return false;
@@ -128,6 +173,8 @@ bool simulate_turn(struct simulation *sim, const struct step *step, uint32_t act
 	assert(step->arg < sim->script->circle_count);
 	if (step->type == STEP_TURN)
 		return come(sim, step, actor);
+	if (step->type == STEP_ASK)
+		return ask(sim, step, actor);
 	if (step->type == STEP_BEGUN)
 		return begin(sim, step, actor);
 	end(sim, step, actor);

@@ -63,6 +63,7 @@ static const char *action_of(const struct script *script, const struct step *ste
 	case STEP_UNSHARE:
 	case STEP_LEAVE:
 	case STEP_PUT:
+	case STEP_ASK:
 	case STEP_BEGUN:
 	case STEP_ENDED:
 	case STEP_PIECES:

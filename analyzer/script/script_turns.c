@@ -90,6 +90,8 @@ void script_turn_at_hold_end(struct compiler *compiler, uint32_t hold)
 		return;
 	if (turns->closed_by[hold] != NO_INDEX)
 		turn_ends(compiler, turns->closed_by[hold]);
+	if (turns->asked_by[hold] != NO_INDEX)
+		script_emit(compiler, STEP_ASK, turns->asked_by[hold], 0);
 	script_turn_opens(compiler, hold);
 }
 

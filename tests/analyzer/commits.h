@@ -8,8 +8,10 @@
 
 #include "sketch.h"
 
+#include <math.h>
+
 enum { COMMITTERS = 4, COMMITS = 15, WRITER = COMMITTERS };
-enum { ARRIVES_AT = 1, WAITS_AT = 2, ENDS_AT = 3, ASKS_AT = 4 };
+enum { ARRIVES_AT = 1, WAITS_AT = 2, ENDS_AT = 3, ASKS_AT = 4, TELLS_AT = 5 };
 
 struct commits {
 	double work; /* times the work */
@@ -19,6 +21,8 @@ struct commits {
 	bool waits_alone; /* each thread waits on a condition of its own, and is signalled there */
 	bool has_no_lock; /* and that is a futex, and no lock is needed to come or to go */
 	bool looks_again; /* then a flush's end wakes all, and who has to wait does so again */
+	bool asks; /* then a thread that need not flush next asks under its own lock, and waits
+		      there later */
 	bool has_collector; /* the last thread never flushes, and comes more often */
 	int takes_any; /* each so many late commits are over at the end of any flush; 0 = none */
 	struct sketch *sketch; /* NULL = only the time */
@@ -27,6 +31,7 @@ struct commits {
 	double waits_ms[COMMITTERS]; /* since when it waits */
 	int done[COMMITTERS];
 	bool waits[COMMITTERS];
+	bool has_asked[COMMITTERS];
 	bool was_late[COMMITTERS]; /* it waits for the flush after the next end */
 	uint32_t maker;            /* of the flush that is under way, NO_INDEX = none */
 	double ends_ms;
@@ -36,6 +41,7 @@ struct commits {
 };
 
 static const double commit_hold_ms = 0.001, commit_wake_ms = 0.01;
+static const double commit_runs_ms = 0.1; /* from asking to waiting */
 
 /* Lengths without any order. */
 static inline double commit_work_ms(const struct commits *commits, uint32_t thread)
@@ -68,6 +74,17 @@ static inline void commit_wait(struct commits *commits, uint32_t thread, const c
 		sketch_wait(commits->sketch, thread + 1,
 			    commits->has_no_lock ? REASON_FUTEX : REASON_COND, condition, from_ms,
 			    to_ms, NO_INDEX);
+}
+
+/* In the lock of that committer. */
+static inline void commit_own_hold(struct commits *commits, uint32_t thread, uint32_t of,
+				   uint32_t site, double from_ms)
+{
+	static const char *const locks[COMMITTERS] = { "own 0", "own 1", "own 2", "own 3" };
+
+	if (commits->sketch)
+		sketch_hold(commits->sketch, thread + 1, locks[of], site, from_ms,
+			    from_ms + commit_hold_ms);
 }
 
 static inline void commit_signal(struct commits *commits, uint32_t thread, const char *condition,
@@ -110,6 +127,24 @@ static inline void commit_tells(struct commits *commits, double at_ms)
 		commit_signal(commits, commits->maker, "done", at_ms, count);
 }
 
+/* It has asked, and waits under its own lock until the flush is over. */
+static inline void commit_answered(struct commits *commits, uint32_t maker, uint32_t thread,
+				   double back_ms)
+{
+	double at_ms = back_ms - commit_wake_ms;
+
+	commit_own_hold(commits, maker, thread, TELLS_AT, at_ms);
+	commit_calls(commits, maker, thread, at_ms + commit_hold_ms / 2);
+	commit_own_hold(commits, thread, thread, WAITS_AT,
+			commits->waits_ms[thread] - commit_hold_ms);
+	if (commits->sketch)
+		sketch_wait(commits->sketch, thread + 1, REASON_COND,
+			    commit_condition(commits, thread), commits->waits_ms[thread], back_ms,
+			    NO_INDEX);
+	commit_own_hold(commits, thread, thread, WAITS_AT, back_ms);
+	commits->has_asked[thread] = false;
+}
+
 /* It has committed at that time, and works for the next one. */
 static inline void commit_goes_on(struct commits *commits, uint32_t thread, double at_ms)
 {
@@ -139,10 +174,27 @@ static inline void commit_flushes(struct commits *commits, uint32_t maker, doubl
 		commits->was_late[i] = false;
 }
 
+/* Another thread waits to flush next. */
+static inline bool commit_is_led(const struct commits *commits)
+{
+	bool is_led = false;
+
+	for (uint32_t i = 0; i < COMMITTERS; i++)
+		is_led = is_led || (commits->waits[i] && commits->was_late[i]);
+	return is_led;
+}
+
 static inline void commit_comes(struct commits *commits, uint32_t thread)
 {
 	double at_ms = commits->comes_ms[thread];
 
+	if (commits->asks && commit_is_led(commits)) {
+		commit_own_hold(commits, thread, thread, ASKS_AT, at_ms + commit_hold_ms / 2);
+		commits->has_asked[thread] = commits->waits[thread] = true;
+		commits->was_late[thread] = true;
+		commits->waits_ms[thread] = at_ms + commit_runs_ms;
+		return;
+	}
 	commit_hold(commits, thread, ARRIVES_AT, at_ms);
 	if (commits->maker == NO_INDEX && !commits->has_writer &&
 	    !commit_collects(commits, thread)) {
@@ -178,8 +230,17 @@ static inline void commit_ends(struct commits *commits)
 		if (is_late && commits->takes_any &&
 		    ++commits->late_count % commits->takes_any == 0)
 			is_late = false;
-		if (commits->has_no_lock && !commits->looks_again && is_late && next != NO_INDEX)
+		if (is_late &&
+		    (commits->has_asked[i] ||
+		     (commits->has_no_lock && !commits->looks_again && next != NO_INDEX)))
 			continue;
+		if (commits->has_asked[i]) {
+			commit_answered(commits, maker, i, back_ms);
+			commit_goes_on(commits, i,
+				       fmax(back_ms, commits->waits_ms[i]) + commit_hold_ms);
+			back_ms += 2 * commit_hold_ms;
+			continue;
+		}
 		if (commits->has_no_lock)
 			commit_calls(commits, maker, i, from_ms + commit_hold_ms / 2);
 		commit_wait(commits, i, commit_condition(commits, i), commits->waits_ms[i],
@@ -194,7 +255,7 @@ static inline void commit_ends(struct commits *commits)
 		back_ms += 2 * commit_hold_ms;
 	}
 	if (maker != WRITER)
-		commit_goes_on(commits, maker, from_ms + commit_hold_ms);
+		commit_goes_on(commits, maker, commits->asks ? back_ms : from_ms + commit_hold_ms);
 	commits->idle_ms = from_ms + commit_hold_ms;
 	if (next != NO_INDEX && next != WRITER)
 		commits->waits[next] = false;

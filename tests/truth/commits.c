@@ -9,6 +9,7 @@
  */
 #include "truth.h"
 
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -24,12 +25,15 @@ struct commit {
 	struct commit *next;
 	long number;
 	bool is_done, leads;
+	sem_t may_lead;
+	int pending;
 };
 
 static void commit_begin(struct commit *commit)
 {
 	pthread_mutex_init(&commit->own_lock, NULL);
 	pthread_cond_init(&commit->is_called, NULL);
+	sem_init(&commit->may_lead, 0, 0);
 }
 
 static void *run_committer(void (*make)(struct commit *), long rank)
@@ -168,10 +172,88 @@ static void pattern_linked(void)
 	run_committers(linked_committer);
 }
 
+/* commit-asked: who finds a flush under way, and nobody to make the next one, waits to do that. All
+ * others only ask for it, and wait in their own lock, as before an answer, until they are told. */
+static bool is_flushing;
+static struct commit *next_leader, *asked[COMMITTERS];
+static size_t asked_count;
+
+static void pending_changes(struct commit *commit, int by)
+{
+	pthread_mutex_lock(&commit->own_lock);
+	commit->pending += by;
+	if (by < 0)
+		pthread_cond_signal(&commit->is_called);
+	pthread_mutex_unlock(&commit->own_lock);
+}
+
+/* False: it has asked, and another thread flushes for it. */
+static bool leads(struct commit *self)
+{
+	pthread_mutex_lock(&lock_m);
+	bool asks = is_flushing && next_leader, waits = is_flushing && !next_leader;
+	if (asks)
+		asked[asked_count++] = self;
+	else if (waits)
+		next_leader = self;
+	else
+		is_flushing = true;
+	pthread_mutex_unlock(&lock_m);
+	if (waits)
+		sem_wait(&self->may_lead);
+	return !asks;
+}
+
+static void flush_for_all(void)
+{
+	struct commit *served[COMMITTERS];
+	size_t count;
+
+	pthread_mutex_lock(&lock_m);
+	count = asked_count;
+	memcpy(served, asked, count * sizeof(*served));
+	asked_count = 0;
+	pthread_mutex_unlock(&lock_m);
+	work_a();
+	pthread_mutex_lock(&lock_m);
+	struct commit *leader = next_leader;
+	next_leader = NULL;
+	is_flushing = leader;
+	pthread_mutex_unlock(&lock_m);
+	if (leader)
+		sem_post(&leader->may_lead);
+	for (size_t i = 0; i < count; i++)
+		pending_changes(served[i], -1);
+}
+
+static void commit_asked(struct commit *self)
+{
+	pending_changes(self, 1);
+	if (leads(self)) {
+		flush_for_all();
+		pending_changes(self, -1);
+	}
+	pthread_mutex_lock(&self->own_lock);
+	while (self->pending)
+		pthread_cond_wait(&self->is_called, &self->own_lock);
+	pthread_mutex_unlock(&self->own_lock);
+}
+
+static void *asked_committer(void *rank)
+{
+	return run_committer(commit_asked, (long)rank);
+}
+
+static void pattern_asked(void)
+{
+	run_committers(asked_committer);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct pattern patterns[] = { { "commit-front", pattern_front },
 						   { "commit-linked", pattern_linked },
+						   { "commit-asked", pattern_asked },
 						   { NULL, NULL } };
 
 	return truth_main(argc, argv, patterns);

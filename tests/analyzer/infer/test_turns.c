@@ -113,6 +113,28 @@ START_TEST(no_lock_is_needed)
 }
 END_TEST
 
+/* Some only ask for a flush, and wait later. They come where they ask. */
+START_TEST(who_asks_comes_before_it_waits)
+{
+	struct commits commits = {
+		.work = 1, .flush_ms = 2.3, .waits_alone = true, .has_no_lock = true, .asks = true
+	};
+	struct made made;
+
+	made_build(&made, &commits);
+	const struct recording *rec = &made.monitored.sketch.rec;
+	ck_assert_uint_eq(made.turns.group_count, 1);
+	int asked = 0, waited = 0;
+	for (uint32_t i = 0; i < rec->op_count; i++)
+		asked += made.turns.asked_by[i] != NO_INDEX;
+	for (uint32_t i = 0; i < rec->wait_count; i++)
+		waited += made.turns.begins[i] != NO_INDEX && rec->waits[i].reason == REASON_COND;
+	ck_assert_int_gt(asked, COMMITS / 2);
+	ck_assert_int_eq(asked, waited);
+	made_free(&made);
+}
+END_TEST
+
 START_TEST(one_thread_writes)
 {
 	struct commits commits = { .work = 1, .flush_ms = 2.3, .has_writer = true };
@@ -252,6 +274,7 @@ SUITE()
 	TEST(who_only_ever_waits_is_of_no_group);
 	TEST(each_waits_alone);
 	EACH(no_lock_is_needed, lockless_rows);
+	TEST(who_asks_comes_before_it_waits);
 	TEST(one_thread_writes);
 	TEST(a_call_after_a_turn_under_a_lock_is_not_its_end);
 	TEST(work_that_is_handed_over_twice_is_not_one_stay);
