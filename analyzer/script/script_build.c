@@ -135,6 +135,8 @@ static void found_build(struct found *found, struct script *script, const struct
 	turns_replace_tokens(&script->monitors, &found->turns, rec);
 	meetings_explain(&found->meetings, rec, &script->monitors);
 	quanta_build(&found->quanta, rec, timeline, &script->monitors);
+	keys_build(&found->keys, rec, &script->monitors, &found->turns, &found->meetings);
+	script_keys_add(script, &found->keys);
 	pieces_build(&found->pieces, rec, classes, timeline, script_recorded_actors(script));
 	halts_build(&script->halts, rec, timeline, &script->monitors, &found->meetings);
 	script_meetings_find(script, &found->meetings);
@@ -157,6 +159,7 @@ static void found_free(struct found *found)
 	meetings_free(&found->meetings);
 	turns_free(&found->turns);
 	quanta_free(&found->quanta);
+	keys_free(&found->keys);
 	pieces_free(&found->pieces);
 	free(found->is_awaited);
 	script_told_free(found);
@@ -360,19 +363,6 @@ static void cpus_find(struct script *script, const struct recording *rec,
 	crowd_find(script, rec, startup_ns);
 }
 
-static uint32_t *lock_classes(const struct releases *releases, const struct recording *rec,
-			      const struct class_table *classes)
-{
-	uint32_t *class_of = memory_new(releases->locks.count, sizeof(*class_of));
-
-	for (size_t i = 0; i < releases->locks.count; i++)
-		class_of[i] = NO_INDEX;
-	for (size_t op = 0; op < rec->op_count; op++)
-		if (releases->lock_of[op] != NO_INDEX)
-			class_of[releases->lock_of[op]] = classes->of_op[op];
-	return class_of;
-}
-
 void script_build(struct script *script, const struct recording *rec,
 		  const struct class_table *classes, const struct script_options *options)
 {
@@ -411,7 +401,7 @@ void script_build(struct script *script, const struct recording *rec,
 	loops_build(&script->loops, rec, &timeline, &script->flows, puts);
 	free(puts);
 	script->lock_count = releases.locks.count;
-	script->lock_class = lock_classes(&releases, rec, classes);
+	script->lock_class = script_lock_classes(&releases, rec, classes);
 	actors_prepare(script, rec, &timeline);
 	looks_build(&script->looks, rec, classes, &timeline, &script->flows);
 	clock_reads_build(&script->clock_reads, rec, classes);

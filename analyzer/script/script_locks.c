@@ -13,6 +13,39 @@
 
 #include <assert.h>
 
+uint32_t *script_lock_classes(const struct releases *releases, const struct recording *rec,
+			      const struct class_table *classes)
+{
+	uint32_t *class_of = memory_new(releases->locks.count, sizeof(*class_of));
+
+	for (size_t i = 0; i < releases->locks.count; i++)
+		class_of[i] = NO_INDEX;
+	for (size_t op = 0; op < rec->op_count; op++)
+		if (releases->lock_of[op] != NO_INDEX)
+			class_of[releases->lock_of[op]] = classes->of_op[op];
+	return class_of;
+}
+
+void script_keys_add(struct script *script, const struct keys *keys)
+{
+	size_t capacity = script->lock_count;
+
+	script->lock_class = memory_grow(script->lock_class, &capacity,
+					 script->lock_count + keys->count, sizeof(uint32_t));
+	for (uint32_t i = 0; i < keys->count; i++)
+		script->lock_class[script->lock_count++] = NO_INDEX;
+}
+
+/* The lock of the key that its thread gets in a section, or gives back there; NO_INDEX = none. */
+static uint32_t key_of(const struct compiler *compiler, const uint32_t *keys,
+		       const struct section *section)
+{
+	uint32_t key =
+		section && keys ? keys[section - compiler->script->monitors.sections] : NO_INDEX;
+
+	return key == NO_INDEX ? NO_INDEX : (uint32_t)compiler->releases->locks.count + key;
+}
+
 /* The latency of a lock wait that just ended, from the release that ended it. */
 static uint64_t lock_latency(struct compiler *compiler, uint32_t lock, uint32_t hold)
 {
@@ -96,6 +129,11 @@ void script_hold_begins(struct compiler *compiler, uint32_t op)
 	}
 	if (rec_is_file_lock(compiler->rec->extras[op].address))
 		script_round_begins(compiler, op);
+	uint32_t key = section && op == section->first_hold
+			       ? key_of(compiler, compiler->found->keys.entered, section)
+			       : NO_INDEX;
+	if (key != NO_INDEX)
+		script_emit(compiler, STEP_ACQUIRE, key, LATENCY_UNKNOWN);
 	uint32_t wait = compiler->thread.lock_wait;
 	uint64_t latency_ns = lock_latency(compiler, lock, op);
 	script_emit(compiler,
@@ -106,9 +144,10 @@ void script_hold_begins(struct compiler *compiler, uint32_t op)
 	if (wait != NO_INDEX)
 		script_origin_is_wait(compiler, wait);
 	script_stamps(compiler, op, STAMP_GAINED);
-	if (!tokens || section->takes_late)
+	if (key == NO_INDEX && (!tokens || section->takes_late))
 		return;
-	script_take(compiler, section);
+	if (key == NO_INDEX)
+		script_take(compiler, section);
 	if (op != section->last_hold) {
 		compiler->thread.is_skipping = true;
 		compiler->thread.skip_section = section;
@@ -137,4 +176,9 @@ void script_hold_ends(struct compiler *compiler, uint32_t op)
 	}
 	script_emit(compiler, is_reader(compiler, op) ? STEP_UNSHARE : STEP_RELEASE,
 		    compiler->releases->lock_of[op], 0);
+	uint32_t key = section && op == section->last_hold
+			       ? key_of(compiler, compiler->found->keys.left, section)
+			       : NO_INDEX;
+	if (key != NO_INDEX)
+		script_emit(compiler, STEP_RELEASE, key, 0);
 }

@@ -10,6 +10,7 @@
 #define WCPROF_SCRIPT_PARTS_H
 
 #include "infer/deadlines.h"
+#include "infer/keys.h"
 #include "infer/meetings.h"
 #include "infer/pieces.h"
 #include "infer/quanta.h"
@@ -80,6 +81,7 @@ struct found {
 	struct meetings meetings;
 	struct turns turns;
 	struct quanta quanta;
+	struct keys keys;             /* their locks come after those of the recording */
 	bool *is_awaited;             /* by link: somebody waits for this signal */
 	uint32_t *told;               /* by thread, as stopped.h has it */
 	bool *is_given;               /* by link: the post ends a race */
@@ -294,6 +296,11 @@ bool script_frame_begins(struct compiler *, uint32_t wait);
 bool script_frame_ends(struct compiler *, uint32_t wait);
 
 /* script_locks.c */
+/* By lock: the class of its holds. To be freed. */
+uint32_t *script_lock_classes(const struct releases *, const struct recording *,
+			      const struct class_table *);
+/* Locks for keys, of no class. */
+void script_keys_add(struct script *, const struct keys *);
 void script_hold_begins(struct compiler *, uint32_t op);
 void script_hold_ends(struct compiler *, uint32_t op);
 /* The section's waits for a condition are takes of tokens. */

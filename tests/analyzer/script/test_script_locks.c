@@ -2,7 +2,8 @@
 /* Wrong if holds are not acquired, or released, as they were. */
 #include "script/script.h"
 
-#include "sketch.h"
+#include "keyed.h"
+#include "replayed.h"
 #include "steps.h"
 #include "suite.h"
 
@@ -57,8 +58,45 @@ START_TEST(readers_share_and_tries_grab)
 }
 END_TEST
 
+static const struct {
+	double use, rest;
+} changes[] = { { 1, 1 }, { 0.5, 1 }, { 0, 1 }, { 1, 0.5 }, { 1, 0 }, { 1.5, 1 } };
+
+static void keyed_replay(struct keyed keyed, size_t change, double *got_ms, double *expected_ms)
+{
+	struct keyed changed = keyed;
+	struct sketch sketch;
+	bool is_use = changes[change].use != 1;
+
+	keyed_sketch(&keyed, &sketch);
+	sketch_end(&sketch);
+	changed.use = changes[change].use;
+	changed.rest = changes[change].rest;
+	*expected_ms += keyed_run(&changed);
+	*got_ms +=
+		replayed_ms(&sketch, is_use ? "use" : "rest", is_use ? changed.use : changed.rest);
+	sketch_free(&sketch);
+}
+
+/* Threads wait more or less often for a key that another one has. Which keys those are is not
+ * known, and they are other ones in the replay: right in the mean. */
+START_TEST(keys_are_locks)
+{
+	static const double close_enough = 3; /* in percent */
+	double got_ms = 0, expected_ms = 0;
+
+	for (uint32_t seed = 0; seed < 8; seed++)
+		keyed_replay((struct keyed){ .keys = 4, .seed = 10 * seed, .use = 1, .rest = 1 },
+			     (size_t)_i, &got_ms, &expected_ms);
+	double off = 100 * (got_ms / expected_ms - 1);
+	ck_assert_msg(off < close_enough && off > -close_enough, "%g ms, worked out %g", got_ms,
+		      expected_ms);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(a_lock_wait_becomes_an_acquisition);
 	TEST(readers_share_and_tries_grab);
+	EACH(keys_are_locks, changes);
 }
