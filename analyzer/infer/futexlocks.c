@@ -23,15 +23,6 @@
 
 #include <stdlib.h>
 
-/* A wait by its end, or a wake. */
-struct event {
-	uint64_t address;
-	uint64_t at_ns;
-	uint32_t process;
-	uint32_t index; /* of the wait or link */
-	bool is_wait;
-};
-
 struct hold {
 	uint64_t from_ns; /* 0 = not known */
 	uint64_t to_ns;
@@ -49,24 +40,36 @@ struct unseen {
 	uint32_t op;
 };
 
+struct evidence {
+	size_t waits;
+	size_t gained; /* waits that lead to a hold */
+	size_t holds;
+	size_t early; /* holds that begin before the last one has ended */
+};
+
 struct search {
 	struct recording *rec;
-	struct event *events;
+	struct futex_event *events;
 	size_t count;
 	size_t capacity;
 	struct hold *holds; /* of the address, in order of their ends */
 	size_t hold_count;
 	size_t hold_capacity;
-	uint32_t *got_by; /* by thread: its last wait, NO_INDEX = it had none since it woke */
+	uint64_t *since_ns; /* by thread: it has waited from then on */
+	bool *waits_on;     /* by thread: it waits again */
+	uint32_t *got_by;   /* by thread: its last wait, NO_INDEX = it had none since it woke */
 	uint64_t *usual_ns;
 	size_t usual_capacity;
 	size_t op_capacity;
+	uint64_t *came_ns; /* by hold that was added: when its thread began to wait, 0 = never */
+	size_t came_count;
+	size_t came_capacity;
 	struct unseen *unseen;
 	size_t unseen_count;
 	size_t unseen_capacity;
 };
 
-static void event_add(struct search *search, uint32_t thread, const struct event *event)
+static void event_add(struct search *search, uint32_t thread, const struct futex_event *event)
 {
 	if (thread == NO_INDEX || !event->address)
 		return;
@@ -78,7 +81,7 @@ static void event_add(struct search *search, uint32_t thread, const struct event
 
 static int compare_events(const void *left, const void *right)
 {
-	const struct event *a = left, *b = right;
+	const struct futex_event *a = left, *b = right;
 
 	if (a->process != b->process)
 		return a->process < b->process ? -1 : 1;
@@ -96,26 +99,26 @@ static void events_find(struct search *search)
 
 		if (wait->reason == REASON_FUTEX)
 			event_add(search, wait->thread,
-				  &(struct event){ wait->address, wait->end_ns, 0, i, true });
+				  &(struct futex_event){ wait->address, wait->end_ns, 0, i, true });
 	}
 	for (uint32_t i = 0; i < rec->link_count && search->count; i++) {
 		const struct rec_link *link = &rec->links[i];
 
 		if (link->kind == LINK_WAKE)
 			event_add(search, link->thread,
-				  &(struct event){ link->address, link->at_ns, 0, i, false });
+				  &(struct futex_event){ link->address, link->at_ns, 0, i, false });
 	}
 	if (search->count)
 		qsort(search->events, search->count, sizeof(*search->events), compare_events);
 }
 
-static uint32_t thread_of(const struct search *search, const struct event *event)
+static uint32_t thread_of(const struct search *search, const struct futex_event *event)
 {
 	return event->is_wait ? search->rec->waits[event->index].thread
 			      : search->rec->links[event->index].thread;
 }
 
-static void hold_add(struct search *search, const struct event *wake)
+static void hold_add(struct search *search, const struct futex_event *wake)
 {
 	uint32_t thread = thread_of(search, wake), wait = search->got_by[thread];
 
@@ -131,12 +134,11 @@ static void hold_add(struct search *search, const struct event *wake)
 	search->got_by[thread] = NO_INDEX;
 }
 
-/* Its holds, if it may be a lock: no wait ends by a timeout, no wake is for all, and few holds
- * begin too early. */
-static bool is_lock(struct search *search, const struct event *events, size_t count)
+/* Its holds. False: a wait ends by a timeout, or a wake is for all. */
+static bool holds_find(struct search *search, const struct futex_event *events, size_t count,
+		       struct evidence *evidence)
 {
 	const struct recording *rec = search->rec;
-	size_t waits = 0, gained = 0, early = 0;
 
 	search->hold_count = 0;
 	for (size_t i = 0; i < count; i++)
@@ -144,25 +146,29 @@ static bool is_lock(struct search *search, const struct event *events, size_t co
 	for (size_t i = 0; i < count; i++) {
 		uint32_t index = events[i].index;
 
-		if (!events[i].is_wait && rec->links[index].all)
-			return false;
-		if (events[i].is_wait && rec->waits[index].timed_out)
+		if (events[i].is_wait ? rec->waits[index].timed_out : rec->links[index].all)
 			return false;
 		if (!events[i].is_wait) {
 			hold_add(search, &events[i]);
 		} else if (!rec->waits[index].open) {
-			waits++;
+			evidence->waits++;
 			search->got_by[rec->waits[index].thread] = index;
 		}
 	}
 	for (size_t i = 0; i < search->hold_count; i++) {
 		const struct hold *hold = &search->holds[i];
 
-		gained += hold->wait != NO_INDEX;
-		early += i > 0 && hold->from_ns && hold->from_ns < hold[-1].to_ns;
+		evidence->gained += hold->wait != NO_INDEX;
+		evidence->early += i > 0 && hold->from_ns && hold->from_ns < hold[-1].to_ns;
 	}
-	return waits >= assume.ended_waits && 2 * gained >= waits &&
-	       (double)early <= assume.group_varies * (double)search->hold_count;
+	evidence->holds += search->hold_count;
+	return true;
+}
+
+static bool are_locks(const struct evidence *evidence)
+{
+	return evidence->waits >= assume.ended_waits && 2 * evidence->gained >= evidence->waits &&
+	       (double)evidence->early <= assume.group_varies * (double)evidence->holds;
 }
 
 static int compare_numbers(const void *left, const void *right)
@@ -200,6 +206,11 @@ static uint64_t unseen_from(const struct hold *hold, uint64_t least_ns, uint64_t
 
 static void op_add(struct search *search, const struct hold *hold)
 {
+	search->came_ns = memory_grow(search->came_ns, &search->came_capacity,
+				      search->came_count + 1, sizeof(*search->came_ns));
+	search->came_ns[search->came_count++] =
+		hold->wait == NO_INDEX ? 0 : search->rec->waits[hold->wait].start_ns;
+
 	struct recording *rec = search->rec;
 	const struct rec_link *link = &rec->links[hold->link];
 	const struct rec_wait *wait = hold->wait == NO_INDEX ? NULL : &rec->waits[hold->wait];
@@ -242,13 +253,48 @@ static void unseen_add(struct search *search, uint64_t least_ns, uint64_t most_n
 	};
 }
 
+/* A thread that was woken, came too late and waited again has waited once, from the first time on.
+ * Its waits before the last one are of no length, at the begin of that. Each pass leaves clean what
+ * the next one needs. */
+static void waits_join(struct search *search, const struct futex_event *events, size_t count)
+{
+	uint64_t *since_ns = search->since_ns;
+	bool *waits_on = search->waits_on;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t thread = thread_of(search, &events[i]);
+
+		waits_on[thread] = false;
+		if (!events[i].is_wait) {
+			since_ns[thread] = 0;
+			continue;
+		}
+		struct rec_wait *wait = &search->rec->waits[events[i].index];
+		if (!since_ns[thread])
+			since_ns[thread] = wait->start_ns;
+		wait->start_ns = since_ns[thread];
+	}
+	for (size_t i = count; i-- > 0;) {
+		uint32_t thread = thread_of(search, &events[i]);
+
+		if (events[i].is_wait && waits_on[thread]) {
+			struct rec_wait *wait = &search->rec->waits[events[i].index];
+
+			wait->end_ns = wait->start_ns;
+		}
+		since_ns[thread] = 0;
+		waits_on[thread] = events[i].is_wait;
+	}
+}
+
 /* `events`: those of a lock, whose holds were found. */
-static void make_lock(struct search *search, const struct event *events, size_t count)
+static void make_lock(struct search *search, const struct futex_event *events, size_t count)
 {
 	struct recording *rec = search->rec;
 	uint64_t usual_ns = usual_hold_ns(search), waiting_ns = UINT64_MAX;
 	size_t index = search->hold_count;
 
+	waits_join(search, events, count);
 	/* From the end: whoever waited at a time ended that later. */
 	for (size_t i = count; i-- > 0;) {
 		if (events[i].is_wait) {
@@ -320,29 +366,65 @@ static void leave_calls(struct search *search)
 	}
 }
 
+static void family_tries(struct search *search, const struct futex_group *groups, size_t count)
+{
+	struct evidence evidence = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		struct evidence sum = evidence;
+		size_t events = groups[i].end - groups[i].first;
+
+		if (holds_find(search, &search->events[groups[i].first], events, &sum))
+			evidence = sum;
+	}
+	if (!are_locks(&evidence))
+		return;
+	for (size_t i = 0; i < count; i++) {
+		const struct futex_event *events = &search->events[groups[i].first];
+
+		if (holds_find(search, events, groups[i].end - groups[i].first, &evidence))
+			make_lock(search, events, groups[i].end - groups[i].first);
+	}
+}
+
 void futex_locks_find(struct recording *rec)
 {
 	struct search search = { .rec = rec, .op_capacity = rec->op_count };
-	size_t first_hold = rec->op_count;
+	struct futex_holds holds = { .first = rec->op_count };
+	size_t group_count, end_capacity = 0;
 
 	if (rec->extras)
 		events_find(&search);
 	search.got_by = memory_new(rec->thread_count, sizeof(*search.got_by));
-	for (size_t first = 0, end; first < search.count; first = end) {
-		const struct event *events = &search.events[first];
+	search.since_ns = memory_new(rec->thread_count, sizeof(*search.since_ns));
+	search.waits_on = memory_new(rec->thread_count, sizeof(*search.waits_on));
+	struct futex_group *groups =
+		futex_groups_find(rec, search.events, search.count, &group_count);
+	for (size_t first = 0, end; first < group_count; first = end) {
+		size_t known = rec->op_count;
 
-		for (end = first + 1; end < search.count; end++)
-			if (search.events[end].process != events->process ||
-			    search.events[end].address != events->address)
+		for (end = first + 1; end < group_count; end++)
+			if (groups[end].family != groups[first].family)
 				break;
-		if (is_lock(&search, events, end - first))
-			make_lock(&search, events, end - first);
+		family_tries(&search, &groups[first], end - first);
+		if (rec->op_count == known)
+			continue;
+		holds.family_ends = memory_grow(holds.family_ends, &end_capacity,
+						holds.family_count + 1, sizeof(size_t));
+		holds.family_ends[holds.family_count++] = rec->op_count;
 	}
 	leave_calls(&search);
-	futex_unseen_find(rec, first_hold, search.op_capacity);
+	holds.came_ns = search.came_ns;
+	holds.op_capacity = search.op_capacity;
+	futex_unseen_find(rec, &holds);
+	free(holds.family_ends);
+	free(groups);
+	free(search.came_ns);
 	free(search.unseen);
 	free(search.events);
 	free(search.holds);
 	free(search.usual_ns);
 	free(search.got_by);
+	free(search.since_ns);
+	free(search.waits_on);
 }

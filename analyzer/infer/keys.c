@@ -18,6 +18,7 @@
 
 #include "base/assumptions.h"
 #include "base/bound.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "format.h"
 #include "recording/addresses.h"
@@ -279,15 +280,6 @@ static uint32_t key_count(const struct search *search, struct stay *const *begin
 	return count < 1 ? 1 : count > search->count ? (uint32_t)search->count : (uint32_t)count;
 }
 
-/* Without any order, and the same each time. */
-static uint32_t any_number(uint32_t index)
-{
-	uint32_t hash = (index + 1) * 2654435761u;
-
-	hash = (hash ^ hash >> 15) * 2246822519u;
-	return hash ^ hash >> 13;
-}
-
 static void keys_give(struct search *search)
 {
 	struct stay **begins = order(search, compare_begins), **ends = order(search, compare_ends);
@@ -302,7 +294,7 @@ static void keys_give(struct search *search)
 		     next_end++)
 			if (ends[next_end]->from_ns < stay->from_ns)
 				taken[ends[next_end]->key]--;
-		uint32_t key = any_number((uint32_t)i) % count;
+		uint32_t key = hash_index((uint32_t)i) % count;
 		for (uint32_t tries = 0; tries < count && taken[key]; tries++)
 			key = (key + 1) % count;
 		stay->key = stay->after == NO_INDEX ? key : search->stays[stay->after].key;

@@ -73,25 +73,30 @@ static void satlock(void)
  * futexlock: the same with a lock that the program makes itself, of a futex. 0 = free, 1 = held,
  * 2 = held and waited for. It calls the kernel only to wait and to wake.
  */
-static int futex_word;
+enum { FUTEX_LOCKS = 8 };
+static int futex_words[FUTEX_LOCKS];
 
-static int swap_word(int value)
+static int swap_word(int *word, int value)
 {
-	return __atomic_exchange_n(&futex_word, value, __ATOMIC_ACQ_REL);
+	return __atomic_exchange_n(word, value, __ATOMIC_ACQ_REL);
+}
+
+static void use_futex(int *word)
+{
+	int free = 0;
+
+	if (!__atomic_compare_exchange_n(word, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		while (swap_word(word, 2) != 0)
+			syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+	work_a();
+	if (swap_word(word, 0) == 2)
+		syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 static void *saturate_futex(void *unused UNUSED)
 {
 	for (long i = count_of("T_N"); i > 0; i--) {
-		int free = 0;
-		if (!__atomic_compare_exchange_n(&futex_word, &free, 1, 0, __ATOMIC_ACQUIRE,
-						 __ATOMIC_RELAXED))
-			while (swap_word(2) != 0)
-				syscall(SYS_futex, &futex_word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL,
-					0);
-		work_a();
-		if (swap_word(0) == 2)
-			syscall(SYS_futex, &futex_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+		use_futex(futex_words);
 		work_b();
 	}
 	return NULL;
@@ -100,6 +105,25 @@ static void *saturate_futex(void *unused UNUSED)
 static void futexlock(void)
 {
 	start_many(4, saturate_futex);
+	join_all();
+}
+
+/* futexlocks: several of them, as of the rows of a table. Each is seldom waited for. */
+static void *use_futexes(void *rank)
+{
+	uint32_t state = (uint32_t)(uintptr_t)rank;
+
+	for (long i = count_of("T_N"); i > 0; i--) {
+		state = state * 1664525 + 1013904223;
+		use_futex(&futex_words[(state >> 12) % FUTEX_LOCKS]);
+		work_b();
+	}
+	return NULL;
+}
+
+static void futexlocks(void)
+{
+	start_many(6, use_futexes);
 	join_all();
 }
 
@@ -438,11 +462,14 @@ static void sharded(void)
 int main(int argc, char **argv)
 {
 	static const struct pattern patterns[] = {
-		{ "sharded", sharded },   { "flip", flip },           { "satlock", satlock },
-		{ "wrapped", wrapped },   { "twolock", twolock },     { "convoy", convoy },
-		{ "rwlock", rwlock },     { "inversion", inversion }, { "recursive", recursive },
-		{ "trylock", trylock },   { "timedlock", timedlock }, { "spinlock", spinlock },
-		{ "lockstep", lockstep }, { "futexlock", futexlock }, { NULL, NULL }
+		{ "sharded", sharded },       { "flip", flip },
+		{ "satlock", satlock },       { "wrapped", wrapped },
+		{ "twolock", twolock },       { "convoy", convoy },
+		{ "rwlock", rwlock },         { "inversion", inversion },
+		{ "recursive", recursive },   { "trylock", trylock },
+		{ "timedlock", timedlock },   { "spinlock", spinlock },
+		{ "lockstep", lockstep },     { "futexlock", futexlock },
+		{ "futexlocks", futexlocks }, { NULL, NULL }
 	};
 
 	return truth_main(argc, argv, patterns);

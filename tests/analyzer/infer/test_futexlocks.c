@@ -15,6 +15,8 @@ enum difference {
 	WAKES_ALL,  /* thread 1 wakes all who wait */
 	TIMES_OUT,  /* a wait ends by itself */
 	IS_SELDOM,  /* they meet only four times */
+	ARE_TWO,    /* locks, each in every other round */
+	ARE_KIN,    /* and that at one place */
 	IS_SHARED,  /* thread 3 goes on while thread 2 does */
 	COMES_LATE, /* thread 2 is woken once before it gets it */
 	IS_LONG,    /* thread 2 waits once before the usual time */
@@ -27,23 +29,27 @@ static void meet(struct sketch *sketch, enum difference difference, int round)
 {
 	double at_ms = 10 * round;
 	enum reason reason = difference == IS_NO_FUTEX ? REASON_COND : REASON_FUTEX;
-	uint32_t link;
+	bool is_other = (difference == ARE_TWO || difference == ARE_KIN) && round % 2;
+	const char *lock = is_other ? "M" : "L";
+	uint32_t link, wait;
 
 	if (difference == IS_NESTED && round == 3)
 		sketch_sleep(sketch, 1, "inside", at_ms - 4, at_ms + 9);
 	else
 		sketch_sleep(sketch, 1, "inside", at_ms + 1, at_ms + 4);
-	link = sketch_link(sketch, 1, LINK_WAKE, "L", at_ms + 4, 1, NO_INDEX);
+	link = sketch_link(sketch, 1, LINK_WAKE, lock, at_ms + 4, 1, NO_INDEX);
 	sketch->rec.links[link].all = difference == WAKES_ALL;
 	if (difference == COMES_LATE && round == 3)
-		sketch_wait(sketch, 2, reason, "L", at_ms + 0.2, at_ms + 0.5, NO_INDEX);
-	sketch_wait(sketch, 2, reason, "L", at_ms + (difference == IS_LONG && round == 3 ? 0.5 : 2),
-		    at_ms + 4.01, NO_INDEX);
+		sketch_wait(sketch, 2, reason, lock, at_ms + 0.2, at_ms + 0.5, NO_INDEX);
+	wait = sketch_wait(sketch, 2, reason, lock,
+			   at_ms + (difference == IS_LONG && round == 3 ? 0.5 : 2), at_ms + 4.01,
+			   NO_INDEX);
+	sketch->rec.waits[wait].stack = difference == ARE_KIN ? 5 : 0;
 	if (difference != PARKS)
-		sketch_link(sketch, 2, LINK_WAKE, "L", at_ms + 7, 0, NO_INDEX);
+		sketch_link(sketch, 2, LINK_WAKE, lock, at_ms + 7, 0, NO_INDEX);
 	if (difference == IS_SHARED) {
-		sketch_wait(sketch, 3, reason, "L", at_ms + 3, at_ms + 5, NO_INDEX);
-		sketch_link(sketch, 3, LINK_WAKE, "L", at_ms + 8, 0, NO_INDEX);
+		sketch_wait(sketch, 3, reason, lock, at_ms + 3, at_ms + 5, NO_INDEX);
+		sketch_link(sketch, 3, LINK_WAKE, lock, at_ms + 8, 0, NO_INDEX);
 	}
 }
 
@@ -87,6 +93,8 @@ START_TEST(a_lock_is_told_by_its_holds)
 		/* 5 */ { IS_SHARED, 0 },
 		/* 6 */ { IS_NO_FUTEX, 0 },
 		/* 7 */ { WAITS_ON, ROUNDS },
+		/* 8 */ { ARE_TWO, 0 },
+		/* 9 */ { ARE_KIN, ROUNDS },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -114,6 +122,27 @@ static void expect(const struct sketch *sketch, uint32_t thread, double from_ms,
 	}
 	ck_abort_msg("no hold ends at %.2f ms", to_ms);
 }
+
+/* Woken too early, thread 2 waits again: it has waited since it came. */
+START_TEST(a_wait_in_vain_is_part_of_the_next_one)
+{
+	struct sketch sketch;
+	int found = 0;
+
+	sketch_meetings(&sketch, COMES_LATE);
+	for (size_t i = 0; i < sketch.rec.wait_count; i++) {
+		const struct rec_wait *wait = &sketch.rec.waits[i];
+
+		if (wait->start_ns != (uint64_t)(30.2 * 1e6))
+			continue;
+		ck_assert(wait->end_ns == wait->start_ns ||
+			  wait->end_ns == (uint64_t)(34.01 * 1e6));
+		found++;
+	}
+	ck_assert_int_eq(found, 2);
+	sketch_free(&sketch);
+}
+END_TEST
 
 /* Thread 1's hold is as long as is usual, 2.99 ms, but begins in no call: 1 ms, not 1.01. */
 START_TEST(a_hold_lasts_from_its_wait_to_its_wake)
@@ -155,6 +184,7 @@ END_TEST
 SUITE()
 {
 	TEST(a_lock_is_told_by_its_holds);
+	TEST(a_wait_in_vain_is_part_of_the_next_one);
 	TEST(a_hold_lasts_from_its_wait_to_its_wake);
 	TEST(one_hold_differs);
 }

@@ -16,7 +16,8 @@ enum difference {
 	IS_OF_TWO,    /* so are threads 3 and 4 at another lock */
 	IS_MIXED,     /* thread 2 has another call inside */
 	IS_TAKEN,     /* thread 2 has the lock meanwhile */
-	HAS_TWO       /* calls inside */
+	HAS_TWO,      /* calls inside */
+	ARE_KIN       /* they meet at another lock in every other round; thread 3 has it, too */
 };
 
 static void call(struct sketch *sketch, uint32_t thread, uint32_t place, double from_ms,
@@ -45,7 +46,9 @@ static void meet(struct sketch *sketch, enum difference difference, uint32_t thr
 
 	calls(sketch, difference, thread, PLACE, at_ms + 1, at_ms + 4);
 	sketch_link(sketch, thread, LINK_WAKE, lock, at_ms + 4, 1, NO_INDEX);
-	sketch_wait(sketch, thread + 1, REASON_FUTEX, lock, at_ms + 2, at_ms + 4.01, NO_INDEX);
+	uint32_t wait = sketch_wait(sketch, thread + 1, REASON_FUTEX, lock, at_ms + 2, at_ms + 4.01,
+				    NO_INDEX);
+	sketch->rec.waits[wait].stack = difference == ARE_KIN ? ELSEWHERE : 0;
 	calls(sketch, difference, thread + 1, place, at_ms + 4.02, at_ms + 7);
 	sketch_link(sketch, thread + 1, LINK_WAKE, lock, at_ms + 7, 0, NO_INDEX);
 }
@@ -59,12 +62,17 @@ static void sketch_meetings(struct sketch *sketch, enum difference difference)
 	for (int i = 0; i < 4; i++)
 		sketch_thread(sketch, "user", 0, 110);
 	for (int i = 0; i < ROUNDS; i++) {
-		meet(sketch, difference, 1, "L", 10 * i);
+		meet(sketch, difference, 1, difference == ARE_KIN && i % 2 ? "M" : "L", 10 * i);
 		if (difference == IS_OF_TWO)
 			meet(sketch, difference, 3, "M", 10 * i);
 	}
 	for (int i = 0; i < LONE; i++)
 		calls(sketch, difference, 1, place, 10 * (ROUNDS + i) + 1, 10 * (ROUNDS + i) + 3);
+	if (difference == ARE_KIN) {
+		meet(sketch, difference, 3, "M", 95);
+		for (int i = 0; i < LONE; i++)
+			call(sketch, 3, PLACE, 10 * (ROUNDS + i) + 1.5, 10 * (ROUNDS + i) + 3.5);
+	}
 	if (difference == IS_TAKEN) {
 		sketch_wait(sketch, 2, REASON_FUTEX, "L", 60.1, 60.5, NO_INDEX);
 		call(sketch, 2, PLACE, 60.5, 90);
@@ -112,7 +120,31 @@ START_TEST(a_call_that_needs_the_lock_tells_of_a_hold)
 }
 END_TEST
 
+/* They are at the same time, of different locks. */
+START_TEST(unseen_holds_are_of_any_lock_that_is_free)
+{
+	uint64_t address = 0;
+	struct sketch sketch;
+	int pairs = 0;
+
+	sketch_meetings(&sketch, ARE_KIN);
+	for (size_t i = 0; i < sketch.rec.op_count; i++) {
+		const struct rec_op *op = &sketch.rec.ops[i];
+
+		if (op->kind != KIND_HOLD || op->end_ns - op->start_ns != 2 * SKETCH_MS)
+			continue;
+		ck_assert_uint_ne(sketch.rec.extras[i].address, address);
+		pairs += op->thread == 3;
+		address = op->thread == 1 ? sketch.rec.extras[i].address : 0;
+	}
+	ck_assert_int_eq(pairs, LONE);
+	ck_assert_uint_eq(unseen_count(&sketch), LONE);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(a_call_that_needs_the_lock_tells_of_a_hold);
+	TEST(unseen_holds_are_of_any_lock_that_is_free);
 }
