@@ -18,8 +18,10 @@ http {
 """
 POSTGRES = ("postgres -D @dir@/data -p @port@ -k @dir@ -c autovacuum=off -c fsync=@fsync@"
             " -c synchronous_commit=@commit@ -c shared_buffers=32MB")
+# Without buffering, a commit of 1 also opens the log with O_DIRECT: its writes would change together with its flushes.
 MARIADB = ("mariadbd --no-defaults --datadir=@dir@/data --socket=@dir@/sock --port=@port@ --bind-address=127.0.0.1"
-           " --innodb-flush-log-at-trx-commit=@commit@ --innodb-buffer-pool-size=64M --pid-file=@dir@/pid --user=root")
+           " --innodb-flush-log-at-trx-commit=@commit@ --innodb-log-file-buffering=ON --innodb-buffer-pool-size=64M"
+           " --pid-file=@dir@/pid --user=root")
 SYSBENCH = ("sysbench @test@ --db-driver=mysql --mysql-socket=@dir@/sock --mysql-user=root --mysql-db=test --tables=2"
             " --table-size=2000 --threads=@clients@ --events=@events@ --time=0")
 
