@@ -366,24 +366,23 @@ static void leave_calls(struct search *search)
 	}
 }
 
+/* Where one is no lock, none is. */
 static void family_tries(struct search *search, const struct futex_group *groups, size_t count)
 {
 	struct evidence evidence = { 0 };
 
-	for (size_t i = 0; i < count; i++) {
-		struct evidence sum = evidence;
-		size_t events = groups[i].end - groups[i].first;
-
-		if (holds_find(search, &search->events[groups[i].first], events, &sum))
-			evidence = sum;
-	}
+	for (size_t i = 0; i < count; i++)
+		if (!holds_find(search, &search->events[groups[i].first],
+				groups[i].end - groups[i].first, &evidence))
+			return;
 	if (!are_locks(&evidence))
 		return;
 	for (size_t i = 0; i < count; i++) {
 		const struct futex_event *events = &search->events[groups[i].first];
+		size_t event_count = groups[i].end - groups[i].first;
 
-		if (holds_find(search, events, groups[i].end - groups[i].first, &evidence))
-			make_lock(search, events, groups[i].end - groups[i].first);
+		holds_find(search, events, event_count, &evidence);
+		make_lock(search, events, event_count);
 	}
 }
 

@@ -17,6 +17,7 @@ enum difference {
 	IS_SELDOM,  /* they meet only four times */
 	ARE_TWO,    /* locks, each in every other round */
 	ARE_KIN,    /* and that at one place */
+	HAS_NONE,   /* the same once, and the other one wakes all who wait */
 	IS_SHARED,  /* thread 3 goes on while thread 2 does */
 	COMES_LATE, /* thread 2 is woken once before it gets it */
 	IS_LONG,    /* thread 2 waits once before the usual time */
@@ -29,7 +30,9 @@ static void meet(struct sketch *sketch, enum difference difference, int round)
 {
 	double at_ms = 10 * round;
 	enum reason reason = difference == IS_NO_FUTEX ? REASON_COND : REASON_FUTEX;
-	bool is_other = (difference == ARE_TWO || difference == ARE_KIN) && round % 2;
+	bool is_other = difference == HAS_NONE
+				? round == 3
+				: (difference == ARE_TWO || difference == ARE_KIN) && round % 2;
 	const char *lock = is_other ? "M" : "L";
 	uint32_t link, wait;
 
@@ -38,13 +41,14 @@ static void meet(struct sketch *sketch, enum difference difference, int round)
 	else
 		sketch_sleep(sketch, 1, "inside", at_ms + 1, at_ms + 4);
 	link = sketch_link(sketch, 1, LINK_WAKE, lock, at_ms + 4, 1, NO_INDEX);
-	sketch->rec.links[link].all = difference == WAKES_ALL;
+	sketch->rec.links[link].all =
+		difference == WAKES_ALL || (difference == HAS_NONE && is_other);
 	if (difference == COMES_LATE && round == 3)
 		sketch_wait(sketch, 2, reason, lock, at_ms + 0.2, at_ms + 0.5, NO_INDEX);
 	wait = sketch_wait(sketch, 2, reason, lock,
 			   at_ms + (difference == IS_LONG && round == 3 ? 0.5 : 2), at_ms + 4.01,
 			   NO_INDEX);
-	sketch->rec.waits[wait].stack = difference == ARE_KIN ? 5 : 0;
+	sketch->rec.waits[wait].stack = difference == ARE_KIN || difference == HAS_NONE ? 5 : 0;
 	if (difference != PARKS)
 		sketch_link(sketch, 2, LINK_WAKE, lock, at_ms + 7, 0, NO_INDEX);
 	if (difference == IS_SHARED) {
@@ -95,6 +99,7 @@ START_TEST(a_lock_is_told_by_its_holds)
 		/* 7 */ { WAITS_ON, ROUNDS },
 		/* 8 */ { ARE_TWO, 0 },
 		/* 9 */ { ARE_KIN, ROUNDS },
+		/* 10 */ { HAS_NONE, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
