@@ -113,9 +113,11 @@ class Sweep:
 
     def record(self, variant):
         """[(folder, seconds)] of the variant's recordings."""
-        found = self.kept["recorded"].setdefault(key_of(variant), [])
-        while len(found) < self.options.recordings:
-            name = f"{len(self.kept['recorded'])}-{len(found)}"
+        recorded = self.kept["recorded"]
+        found = recorded.setdefault(key_of(variant), [])
+        number = 1 + list(recorded).index(key_of(variant))
+        while len(found) < self.options.recordings and not self.options.again:
+            name = f"{number}-{len(found)}"
             folder = os.path.join(self.folder, name)
             shutil.rmtree(folder, ignore_errors=True)
             with self.run(variant) as run:

@@ -20,7 +20,7 @@ import measure
 import tries
 import verdicts
 from programs import PROGRAMS
-from settings import KINDS, Program, Setting
+from settings import KINDS, Program, Setting, Variant
 
 BUILD = os.path.abspath(os.environ.get("B", "build"))
 
@@ -241,6 +241,30 @@ class Script(unittest.TestCase):
                 sweep = field.Sweep(Program("one", group, {"sh": "dash"}, "", (setting,)), options)
                 known = {name: {} for name in sweep.names(setting)} if is_there else {}
                 self.assertEqual(bool(sweep.wanted(known)), is_wanted, (group, again, is_there))
+
+    def test_recordings_that_are_made_later_have_folders_of_their_own(self):
+        class Run:
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *error):
+                return False
+
+            def recorded(self, folder):
+                return 1.0
+
+        options = type("Options", (), {"fresh": False, "again": False, "recordings": 1})
+        with tempfile.TemporaryDirectory() as place:
+            options.dir = place
+            sweep = field.Sweep(Program("one", "train", {"sh": "dash"}, "", ()), options)
+            sweep.run = lambda variant: Run()
+            os.makedirs(sweep.folder)
+            variants = [Variant({"n": n}) for n in range(3)]
+            for options.recordings in (1, 2):
+                folders = [folder for variant in variants for folder, _ in sweep.record(variant)]
+                self.assertEqual(len(set(folders)), 3 * options.recordings)
+            options.recordings, options.again = 3, True     # nothing is recorded to be asked again
+            self.assertEqual(len(sweep.record(variants[0])), 2)
 
 
 if __name__ == "__main__":
