@@ -310,6 +310,7 @@ static size_t lock_count(const struct search *search, const struct guide *guide,
 		taken += begun > ended ? begun - ended : 0;
 	}
 	size_t locks = times.waits ? (taken + times.waits / 2) / times.waits : 1;
+	locks = locks > times.count ? times.count : locks;
 	free(times.came_ns);
 	free(times.begins_ns);
 	free(times.ends_ns);
