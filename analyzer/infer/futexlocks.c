@@ -5,9 +5,9 @@
  * Method. Waits at an address and wakes of it are gone through in order of time. A thread that came
  * out of a wait and wakes another one before it waits again had the lock in between. For a thread
  * that has waited gives the lock back by such a call. One that waits again instead came too late,
- * and had not got it. The address is a lock's if most waits lead to a hold, and next to no hold
- * begins before the last one has ended. A thread that parks wakes nobody there, and threads that
- * take from a queue overlap.
+ * and had not got it. The addresses of a family are locks if most waits there lead to a hold. And
+ * next to no hold begins before the last one there has ended. A thread that parks wakes nobody, and
+ * threads that take from a queue overlap.
  *
  * A wake without a wait before is by a thread that found the lock free. It had it since before the
  * other one began to wait, and for as long as is usual, but only since the last hold. As no call

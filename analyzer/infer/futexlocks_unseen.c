@@ -57,6 +57,7 @@ struct search {
 	size_t unseen_count;
 	size_t unseen_capacity;
 	size_t op_capacity;
+	uint64_t made_up; /* addresses */
 };
 
 static int compare_calls(const void *left, const void *right, void *context)
@@ -317,15 +318,15 @@ static size_t lock_count(const struct search *search, const struct guide *guide,
 	return locks;
 }
 
-/* An address that no program has, as many as are needed. */
-static uint64_t made_up_address(uint64_t address, size_t number)
+/* An address that no futex has, as all of those are multiples of 4, and no other lock. */
+static uint64_t made_up_address(struct search *search)
 {
-	return (address | UINT64_C(1) << 63) + number;
+	return 4 * search->made_up++ + 1;
 }
 
 /* Those with known holds, and as many more as there seem to be. To be freed. */
-static struct lock *locks_find(const struct search *search, const struct guide *guide,
-			       size_t wanted, size_t *count)
+static struct lock *locks_find(struct search *search, const struct guide *guide, size_t wanted,
+			       size_t *count)
 {
 	const struct recording *rec = search->rec;
 	struct lock *locks = memory_new(guide->end - guide->first + wanted, sizeof(*locks));
@@ -338,9 +339,10 @@ static struct lock *locks_find(const struct search *search, const struct guide *
 			locks[(*count)++] = (struct lock){ .address = address, .first = i };
 		locks[*count - 1].end = i + 1;
 	}
-	for (size_t made = 0; *count < wanted; made++)
-		locks[(*count)++] =
-			(struct lock){ .address = made_up_address(locks[0].address, made) };
+	while (*count < wanted)
+		locks[(*count)++] = (struct lock){ .address = made_up_address(search),
+						   .first = guide->first,
+						   .end = guide->first };
 	return locks;
 }
 
@@ -361,23 +363,24 @@ static bool is_held(const struct recording *rec, const struct lock *lock, uint64
 	return lock->until_ns > from_ns || (first < lock->end && rec->ops[first].end_ns > from_ns);
 }
 
-static void hold_add(struct search *search, const struct guide *guide, const struct unseen *unseen,
-		     uint64_t address)
+/* As the first known hold of its lock, or of its family. */
+static void hold_add(struct search *search, struct lock *lock, const struct unseen *unseen)
 {
 	struct recording *rec = search->rec;
 	size_t capacity = search->op_capacity;
-	struct rec_op hold = rec->ops[guide->first];
+	struct rec_op hold = rec->ops[lock->first];
 
 	hold.thread = rec->ops[unseen->call].thread;
 	hold.parent = rec->ops[unseen->call].parent;
 	hold.start_ns = unseen->from_ns;
-	hold.end_ns = unseen->to_ns;
+	hold.end_ns = lock->until_ns = unseen->to_ns;
 	rec->ops =
 		memory_grow(rec->ops, &search->op_capacity, rec->op_count + 1, sizeof(*rec->ops));
 	rec->extras = memory_grow(rec->extras, &capacity, rec->op_count + 1, sizeof(*rec->extras));
 	rec->ops[rec->op_count] = hold;
-	rec->extras[rec->op_count] = rec->extras[guide->first];
-	rec->extras[rec->op_count++].address = address;
+	rec->extras[rec->op_count] = rec->extras[lock->first];
+	rec->extras[rec->op_count++].address = lock->address;
+	rec->unseen_holds++;
 }
 
 /* All unseen holds of a guide. */
@@ -394,10 +397,8 @@ static void locks_give(struct search *search, const struct unseen *unseen, size_
 		while (tries++ < locks_count &&
 		       is_held(search->rec, &locks[lock], unseen[i].from_ns, unseen[i].to_ns))
 			lock = (lock + 1) % locks_count;
-		if (tries > locks_count)
-			continue;
-		hold_add(search, guide, &unseen[i], locks[lock].address);
-		locks[lock].until_ns = unseen[i].to_ns;
+		if (tries <= locks_count)
+			hold_add(search, &locks[lock], &unseen[i]);
 	}
 	free(locks);
 }

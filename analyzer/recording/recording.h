@@ -342,6 +342,7 @@ struct recording {
 	struct rec_op_extra *extras; /* parallel to ops, or NULL */
 	size_t op_count;
 	size_t open_op_count; /* of those, open at the dump; they end there */
+	size_t unseen_holds;  /* of those, not in the dump: told by the calls in them */
 	struct rec_wait *waits;
 	size_t wait_count;
 	struct rec_link *links;

@@ -176,6 +176,13 @@ void report_locks(const struct analysis *analysis, struct emit *emit)
 	emit_heading(emit, "Which locks were contended?");
 	if (analysis->locks.count == 0)
 		emit_line(emit, "None; no holds were recorded.");
+	if (analysis->recording->unseen_holds)
+		emit_line(
+			emit,
+			"%zu holds of locks made of futexes are not recorded, as nobody waited: "
+			"the calls in them tell of these. Of several locks, which one it was is a "
+			"guess.",
+			analysis->recording->unseen_holds);
 	emit_locks(analysis, emit);
 	emit_all_sites(analysis, emit);
 	emit_instances(analysis, emit);

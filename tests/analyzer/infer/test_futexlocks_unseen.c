@@ -17,6 +17,7 @@ enum difference {
 	IS_MIXED,     /* thread 2 has another call inside */
 	IS_TAKEN,     /* thread 2 has the lock meanwhile */
 	HAS_TWO,      /* calls inside */
+	IS_CROWDED,   /* threads 3 and 4 have those calls, too, at the same time */
 	ARE_KIN       /* they meet at another lock in every other round; thread 3 has it, too */
 };
 
@@ -48,7 +49,7 @@ static void meet(struct sketch *sketch, enum difference difference, uint32_t thr
 	sketch_link(sketch, thread, LINK_WAKE, lock, at_ms + 4, 1, NO_INDEX);
 	uint32_t wait = sketch_wait(sketch, thread + 1, REASON_FUTEX, lock, at_ms + 2, at_ms + 4.01,
 				    NO_INDEX);
-	sketch->rec.waits[wait].stack = difference == ARE_KIN ? ELSEWHERE : 0;
+	sketch->rec.waits[wait].stack = difference >= IS_CROWDED ? ELSEWHERE : 0;
 	calls(sketch, difference, thread + 1, place, at_ms + 4.02, at_ms + 7);
 	sketch_link(sketch, thread + 1, LINK_WAKE, lock, at_ms + 7, 0, NO_INDEX);
 }
@@ -68,11 +69,12 @@ static void sketch_meetings(struct sketch *sketch, enum difference difference)
 	}
 	for (int i = 0; i < LONE; i++)
 		calls(sketch, difference, 1, place, 10 * (ROUNDS + i) + 1, 10 * (ROUNDS + i) + 3);
-	if (difference == ARE_KIN) {
-		meet(sketch, difference, 3, "M", 95);
-		for (int i = 0; i < LONE; i++)
-			call(sketch, 3, PLACE, 10 * (ROUNDS + i) + 1.5, 10 * (ROUNDS + i) + 3.5);
-	}
+	if (difference >= IS_CROWDED)
+		meet(sketch, difference, 3, difference == ARE_KIN ? "M" : "L", 95);
+	for (uint32_t thread = 3; difference >= IS_CROWDED && thread < 5; thread++)
+		for (int i = 0; i < LONE && (difference == IS_CROWDED || thread == 3); i++)
+			call(sketch, thread, PLACE, 10 * (ROUNDS + i) + 0.5 * thread,
+			     10 * (ROUNDS + i) + 0.5 * thread + 2);
 	if (difference == IS_TAKEN) {
 		sketch_wait(sketch, 2, REASON_FUTEX, "L", 60.1, 60.5, NO_INDEX);
 		call(sketch, 2, PLACE, 60.5, 90);
@@ -143,8 +145,36 @@ START_TEST(unseen_holds_are_of_any_lock_that_is_free)
 }
 END_TEST
 
+/* Three threads are in it at once, so there are more locks than threads have waited for. These are
+ * of the process, and of the same name. */
+START_TEST(locks_that_nobody_waited_for_are_made_up)
+{
+	struct sketch sketch;
+	size_t made_up = 0, others = 0;
+	uint32_t name = 0;
+
+	sketch_meetings(&sketch, IS_CROWDED);
+	for (size_t i = 0; i < sketch.rec.op_count; i++) {
+		uint64_t address = sketch.rec.extras[i].address;
+
+		if (sketch.rec.ops[i].kind != KIND_HOLD)
+			continue;
+		ck_assert(!(address & SHARED_ADDRESS));
+		ck_assert(!name || sketch.rec.ops[i].name == name);
+		name = sketch.rec.ops[i].name;
+		made_up += address < 0x1000;
+		others += address >= 0x1000;
+	}
+	ck_assert_uint_eq(made_up, LONE);
+	ck_assert_uint_eq(others, 2 * (ROUNDS + 1) + LONE);
+	ck_assert_uint_eq(sketch.rec.unseen_holds, 2 * LONE);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(a_call_that_needs_the_lock_tells_of_a_hold);
 	TEST(unseen_holds_are_of_any_lock_that_is_free);
+	TEST(locks_that_nobody_waited_for_are_made_up);
 }
