@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "allowance.h"
 
@@ -34,6 +35,14 @@ void *memory_new(size_t count, size_t element_bytes)
 	if (!array)
 		memory_exhausted(count, element_bytes);
 	return array;
+}
+
+uint32_t *memory_new_indexes(size_t count)
+{
+	uint32_t *indexes = memory_new(count, sizeof(*indexes));
+
+	memset(indexes, 0xff, count * sizeof(*indexes));
+	return indexes;
 }
 
 void *memory_grow(void *array, size_t *capacity, size_t needed, size_t element_bytes)

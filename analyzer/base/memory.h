@@ -18,6 +18,9 @@
 /* `count` zeroed elements; never NULL, also for none. */
 void *memory_new(size_t count, size_t element_bytes);
 
+/* The same of indexes, all NO_INDEX. */
+uint32_t *memory_new_indexes(size_t count);
+
 /*
  * Room for `needed` elements in an array of *capacity, doubling it; what is new is not zeroed. The
  * old pointer is gone.

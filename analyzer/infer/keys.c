@@ -321,14 +321,6 @@ static void condition_tries(struct search *search, uint32_t condition)
 	free(search->leave_sites);
 }
 
-static uint32_t *indexes_new(size_t count)
-{
-	uint32_t *indexes = memory_new(count, sizeof(*indexes));
-
-	memset(indexes, 0xff, count * sizeof(*indexes));
-	return indexes;
-}
-
 /* By condition: something else explains its waits. To be freed. */
 static bool *explained_find(const struct recording *rec, const struct monitors *monitors,
 			    const struct turns *turns, const struct meetings *meetings)
@@ -352,10 +344,10 @@ void keys_build(struct keys *keys, const struct recording *rec, const struct mon
 	struct search search = { .rec = rec, .monitors = monitors, .keys = keys };
 	bool *is_explained = explained_find(rec, monitors, turns, meetings);
 
-	*keys = (struct keys){ .entered = indexes_new(monitors->section_count),
-			       .left = indexes_new(monitors->section_count) };
+	*keys = (struct keys){ .entered = memory_new_indexes(monitors->section_count),
+			       .left = memory_new_indexes(monitors->section_count) };
 	monitors_uses_build(&search.uses, monitors, rec);
-	search.stay_of = indexes_new(monitors->section_count);
+	search.stay_of = memory_new_indexes(monitors->section_count);
 	search.rank_of = memory_new(rec->thread_count, sizeof(uint32_t));
 	for (uint32_t i = 0; i < monitors->condition_count; i++)
 		if (!is_explained[i])

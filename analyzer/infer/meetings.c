@@ -333,26 +333,18 @@ static void meetings_number(struct search *search, struct meetings *meetings)
 			meetings->of_link[search->bursts[i].last_link] = NO_INDEX;
 }
 
-static uint32_t *indexes_new(size_t count)
-{
-	uint32_t *indexes = memory_new(count, sizeof(*indexes));
-
-	memset(indexes, 0xff, count * sizeof(*indexes));
-	return indexes;
-}
-
 void meetings_build(struct meetings *meetings, const struct recording *rec,
 		    const struct timeline *timeline, const struct monitors *monitors)
 {
 	struct search search = { .rec = rec,
 				 .timeline = timeline,
 				 .monitors = monitors,
-				 .burst_of_link = indexes_new(rec->link_count),
-				 .burst_of_wait = indexes_new(rec->wait_count) };
+				 .burst_of_link = memory_new_indexes(rec->link_count),
+				 .burst_of_wait = memory_new_indexes(rec->wait_count) };
 
 	assert(timeline->thread_count == rec->thread_count);
-	*meetings = (struct meetings){ .of_wait = indexes_new(rec->wait_count),
-				       .of_link = indexes_new(rec->link_count),
+	*meetings = (struct meetings){ .of_wait = memory_new_indexes(rec->wait_count),
+				       .of_link = memory_new_indexes(rec->link_count),
 				       .is_post = memory_new(rec->link_count,
 							     sizeof(*meetings->is_post)) };
 	gates_find(&search);

@@ -50,14 +50,6 @@ struct walk {
 	uint32_t has;    /* condition whose token it has */
 };
 
-static uint32_t *indexes_new(size_t count)
-{
-	uint32_t *indexes = memory_new(count, sizeof(*indexes));
-
-	memset(indexes, 0xff, count * sizeof(*indexes));
-	return indexes;
-}
-
 static uint64_t *times_new(size_t count)
 {
 	uint64_t *times = memory_new(count, sizeof(*times));
@@ -287,7 +279,7 @@ static bool is_beyond_chance(size_t asked, size_t prompt)
 static bool puts_tell(struct search *search, const struct stay *first, size_t count)
 {
 	const uint32_t *retaken = search->put_before;
-	uint32_t *place = indexes_new(search->monitors->section_count);
+	uint32_t *place = memory_new_indexes(search->monitors->section_count);
 	size_t asked = 0, prompt = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -375,13 +367,13 @@ void quanta_build(struct quanta *quanta, const struct recording *rec,
 	assert(timeline->thread_count == rec->thread_count);
 	memset(quanta, 0, sizeof(*quanta));
 	if (waits_find(&search)) {
-		quanta->takes = indexes_new(monitors->section_count);
-		quanta->puts = indexes_new(monitors->section_count);
-		quanta->retakes = indexes_new(monitors->section_count);
+		quanta->takes = memory_new_indexes(monitors->section_count);
+		quanta->puts = memory_new_indexes(monitors->section_count);
+		quanta->retakes = memory_new_indexes(monitors->section_count);
 		quanta->is_switch =
 			memory_new(monitors->condition_count, sizeof(*quanta->is_switch));
-		search.put_before = indexes_new(monitors->section_count);
-		search.switch_of = indexes_new(monitors->condition_count);
+		search.put_before = memory_new_indexes(monitors->section_count);
+		search.switch_of = memory_new_indexes(monitors->condition_count);
 		search.is_other = memory_new(monitors->condition_count, sizeof(*search.is_other));
 		sections_find(&search);
 		stays_sort(&search);

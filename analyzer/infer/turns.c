@@ -379,7 +379,7 @@ static void waiter_add(uint32_t *waiter_of, bool *is_shared, uint32_t index, uin
 /* By condition: the only thread that waits on it, else NO_INDEX. To be freed. */
 static uint32_t *waiters_find(const struct recording *rec, const struct monitors *monitors)
 {
-	uint32_t *waiter_of = turns_indexes_new(monitors->condition_count);
+	uint32_t *waiter_of = memory_new_indexes(monitors->condition_count);
 	bool *is_shared = memory_new(monitors->condition_count, sizeof(*is_shared));
 
 	for (uint32_t i = 0; i < rec->wait_count; i++)
@@ -396,7 +396,7 @@ static void word_waiters_find(struct turn_search *search)
 	const struct recording *rec = search->rec;
 	bool *is_shared = memory_new(rec->wait_count, sizeof(*is_shared));
 
-	search->waiter_of_word = turns_indexes_new(rec->wait_count);
+	search->waiter_of_word = memory_new_indexes(rec->wait_count);
 	for (uint32_t i = 0; i < rec->wait_count; i++) {
 		const struct rec_wait *wait = &rec->waits[i];
 
@@ -438,13 +438,13 @@ void turns_build(struct turns *turns, const struct recording *rec, const struct 
 				      .timeline = timeline,
 				      .releases = releases,
 				      .monitors = monitors,
-				      .turn_of_link = turns_indexes_new(rec->link_count),
-				      .hold_after_wait = turns_indexes_new(rec->wait_count),
+				      .turn_of_link = memory_new_indexes(rec->link_count),
+				      .hold_after_wait = memory_new_indexes(rec->wait_count),
 				      .called_ns = memory_new(rec->wait_count, sizeof(uint64_t)),
-				      .goes_on_from = turns_indexes_new(rec->wait_count),
-				      .hold_before = turns_indexes_new(rec->op_count),
+				      .goes_on_from = memory_new_indexes(rec->wait_count),
+				      .hold_before = memory_new_indexes(rec->op_count),
 				      .waiter_of = waiters_find(rec, monitors),
-				      .owner_of_mutex = turns_indexes_new(monitors->mutex_count),
+				      .owner_of_mutex = memory_new_indexes(monitors->mutex_count),
 				      .wakes = memory_new(rec->link_count, sizeof(bool)) };
 	bool *is_awaited = memory_new(monitors->condition_count, sizeof(*is_awaited));
 	bool are_any = false;

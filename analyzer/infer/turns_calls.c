@@ -152,7 +152,7 @@ static uint32_t most_often(const struct lengths *lengths)
 void turns_without_lock_begin(struct turn_search *search)
 {
 	struct lengths *lengths = memory_new(search->turn_count, sizeof(*lengths)); /* by kind */
-	uint32_t *kinds = turns_indexes_new(search->turn_count);
+	uint32_t *kinds = memory_new_indexes(search->turn_count);
 	struct addresses calls = { 0 };
 
 	for (uint32_t i = 0; i < search->turn_count; i++) {

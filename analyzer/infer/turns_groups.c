@@ -11,15 +11,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-uint32_t *turns_indexes_new(size_t count)
-{
-	uint32_t *indexes = memory_new(count, sizeof(*indexes));
-
-	memset(indexes, 0xff, count * sizeof(*indexes));
-	return indexes;
-}
 
 static int compare_turns(const void *left, const void *right)
 {
@@ -180,13 +171,13 @@ static bool is_group(const struct trial *trial)
 
 static void tables_prepare(struct turns *turns, const struct recording *rec)
 {
-	turns->begins = turns_indexes_new(rec->wait_count);
-	turns->ends = turns_indexes_new(rec->wait_count);
-	turns->led_by_wait = turns_indexes_new(rec->wait_count);
-	turns->opened_by = turns_indexes_new(rec->op_count);
-	turns->asked_by = turns_indexes_new(rec->op_count);
-	turns->closed_by = turns_indexes_new(rec->op_count);
-	turns->closed_by_link = turns_indexes_new(rec->link_count);
+	turns->begins = memory_new_indexes(rec->wait_count);
+	turns->ends = memory_new_indexes(rec->wait_count);
+	turns->led_by_wait = memory_new_indexes(rec->wait_count);
+	turns->opened_by = memory_new_indexes(rec->op_count);
+	turns->asked_by = memory_new_indexes(rec->op_count);
+	turns->closed_by = memory_new_indexes(rec->op_count);
+	turns->closed_by_link = memory_new_indexes(rec->link_count);
 	turns->is_idle = memory_new(rec->wait_count, sizeof(*turns->is_idle));
 	turns->is_call = memory_new(rec->link_count, sizeof(*turns->is_call));
 }

@@ -99,9 +99,6 @@ void turns_without_lock_begin(struct turn_search *);
 /* The last visit that the turn's thread had ended in the group before it let others go, or NULL. */
 struct visit *turns_visit_before(const struct turn_search *, const struct found_turn *);
 
-/* Of so many, all NO_INDEX. */
-uint32_t *turns_indexes_new(size_t count);
-
 /* turns_groups.c: fills in the answer from all turns and visits. */
 void turns_group(struct turns *, struct turn_search *);
 

@@ -22,7 +22,6 @@
 #include "script_queued.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Jobs of a connection. */
 struct asked {
@@ -49,14 +48,6 @@ struct search {
 	uint32_t *job_of_visit; /* by visit */
 	size_t next_origin;     /* loops are looked at in order of steps */
 };
-
-static uint32_t *indexes_new(size_t count)
-{
-	uint32_t *indexes = memory_new(count, sizeof(*indexes));
-
-	memset(indexes, 0xff, count * sizeof(*indexes));
-	return indexes;
-}
 
 /* --- one loop --- */
 
@@ -381,17 +372,17 @@ void script_answers_find(struct script *script)
 		script->jobs[i].first = script->job_count;
 		script->job_count += (uint32_t)script->jobs[i].count;
 	}
-	script->job_of_visit = indexes_new(script->loops.visit_count);
-	script->also_of_job = indexes_new(script->job_count);
-	script->job_of_link = indexes_new(script->recording->link_count);
+	script->job_of_visit = memory_new_indexes(script->loops.visit_count);
+	script->also_of_job = memory_new_indexes(script->job_count);
+	script->job_of_link = memory_new_indexes(script->recording->link_count);
 	struct search search = {
 		.script = script,
-		.owner = indexes_new(script->job_count),
-		.next = indexes_new(script->job_count),
-		.rank = indexes_new(script->job_count),
+		.owner = memory_new_indexes(script->job_count),
+		.next = memory_new_indexes(script->job_count),
+		.rank = memory_new_indexes(script->job_count),
 		.is_over = memory_new(script->job_count, sizeof(*search.is_over)),
 		.asked = memory_new(script->flows.flow_count, sizeof(*search.asked)),
-		.job_of_visit = indexes_new(script->loops.visit_count),
+		.job_of_visit = memory_new_indexes(script->loops.visit_count),
 	};
 
 	for (size_t i = 0; i < script->flows.flow_count; i++)

@@ -21,6 +21,15 @@ START_TEST(new_memory_is_zero_and_never_null)
 }
 END_TEST
 
+START_TEST(new_indexes_are_of_no_element)
+{
+	uint32_t *indexes = memory_new_indexes(1000);
+	for (size_t i = 0; i < 1000; i++)
+		ck_assert_uint_eq(indexes[i], NO_INDEX);
+	free(indexes);
+}
+END_TEST
+
 START_TEST(growing_keeps_what_was_there)
 {
 	uint32_t *values = NULL;
@@ -77,6 +86,7 @@ SUITE()
 	if (!SANITIZED)
 		EXITS(no_room_for_a_stream_ends_the_command_with_status_2, 2);
 	TEST(new_memory_is_zero_and_never_null);
+	TEST(new_indexes_are_of_no_element);
 	TEST(growing_keeps_what_was_there);
 	EXITS(too_much_ends_the_command_with_status_2, 2);
 }
