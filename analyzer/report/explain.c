@@ -86,6 +86,8 @@ static void add_lock(struct words *words, const struct explained *explained, uin
 	if (class != NO_INDEX)
 		words_add(words, "%.*s, ", NAME_BYTES,
 			  explained->rec->strings[explained->classes->classes[class].name]);
+	else
+		words_add(words, "a key, ");
 	words_add(words, "lock %" PRIu32, lock);
 }
 

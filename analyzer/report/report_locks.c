@@ -183,6 +183,12 @@ void report_locks(const struct analysis *analysis, struct emit *emit)
 			"the calls in them tell of these. Of several locks, which one it was is a "
 			"guess.",
 			analysis->recording->unseen_holds);
+	if (analysis->has_script && analysis->script.key_count)
+		emit_line(emit,
+			  "Threads wait on conditions for keys that are not recorded: the replay "
+			  "has %zu, as many as make the recorded share wait, and which thread has "
+			  "which is a guess.",
+			  analysis->script.key_count);
 	emit_locks(analysis, emit);
 	emit_all_sites(analysis, emit);
 	emit_instances(analysis, emit);

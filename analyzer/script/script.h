@@ -205,7 +205,8 @@ struct script {
 	double idle_share;            /* part of the time in which a CPU was free */
 	struct others others;         /* CPU time of other programs */
 	size_t lock_count;
-	uint32_t *lock_class;   /* by lock: of its holds, NO_INDEX = never held */
+	size_t key_count;       /* of these: keys of conditions (infer/keys.h) */
+	uint32_t *lock_class;   /* by lock: of its holds, NO_INDEX = a key, which has none */
 	uint32_t *permits;      /* by semaphore: at the start */
 	uint32_t *owed_permits; /* the same: posted for waits that are not there */
 	size_t semaphore_count;

@@ -32,6 +32,7 @@ void script_keys_add(struct script *script, const struct keys *keys)
 
 	script->lock_class = memory_grow(script->lock_class, &capacity,
 					 script->lock_count + keys->count, sizeof(uint32_t));
+	script->key_count = keys->count;
 	for (uint32_t i = 0; i < keys->count; i++)
 		script->lock_class[script->lock_count++] = NO_INDEX;
 }

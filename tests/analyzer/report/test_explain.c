@@ -6,6 +6,7 @@
 #include "report/explain.h"
 
 #include "rebuilt.h"
+#include "keyed.h"
 #include "suite.h"
 
 #include <errno.h>
@@ -91,6 +92,26 @@ START_TEST(the_threads_that_were_meant_are_explained)
 			      rows[_i].row, rows[_i].has[i], text);
 	ck_assert_msg(!strstr(text, rows[_i].has_not), "row %d:\n%s", rows[_i].row, text);
 	free(text);
+}
+END_TEST
+
+START_TEST(keys_are_no_locks_of_the_recording)
+{
+	struct keyed keyed = { .keys = 4, .use = 1, .rest = 1 };
+	struct options options = options_for("user");
+	char error[OPTIONS_ERROR_BYTES] = "", *text = NULL;
+	size_t length;
+	FILE *file = open_memstream(&text, &length);
+	struct sketch sketch;
+
+	keyed_sketch(&keyed, &sketch);
+	sketch_end(&sketch);
+	ck_assert_int_eq(explain_write(file, &sketch.rec, &options, NULL, error), 0);
+	fclose(file);
+	ck_assert_ptr_nonnull(strstr(text, "a key, lock "));
+	ck_assert_ptr_nonnull(strstr(text, "M, lock 0"));
+	free(text);
+	sketch_free(&sketch);
 }
 END_TEST
 
@@ -194,6 +215,7 @@ END_TEST
 SUITE()
 {
 	EACH(the_threads_that_were_meant_are_explained, rows);
+	TEST(keys_are_no_locks_of_the_recording);
 	EACH(meetings_are_called_by_what_they_are, meetings);
 	TEST(a_jump_leads_to_a_printed_step);
 	EACH(what_cannot_be_explained_is_refused, refused);
