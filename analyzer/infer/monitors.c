@@ -32,6 +32,7 @@ struct walk {
 	uint32_t thread;
 	uint32_t closed;    /* section whose hold ended at the last moment, NO_INDEX = none */
 	uint32_t suspended; /* section that waits, or waited until the last moment */
+	uint32_t left;      /* section that was the thread's last doing, NO_INDEX = none */
 	uint32_t recent[RECENT_SECTIONS];
 	size_t recent_count;
 };
@@ -151,6 +152,8 @@ static void hold_begins(struct walk *walk, uint32_t op)
 	uint32_t section = walk->suspended;
 	if (section == NO_INDEX || monitors->sections[section].mutex != mutex) {
 		section = section_new(walk, mutex, hold->start_ns);
+		if (walk->left != NO_INDEX && monitors->sections[walk->left].mutex == mutex)
+			monitors->sections[walk->left].goes_again = true;
 		monitors_site_set(walk->rec, walk->rec->extras[op].stack, walk->thread,
 				  monitors->sections[section].site);
 		monitors->sections[section].first_hold = op;
@@ -226,7 +229,7 @@ static void link_happens(struct walk *walk, uint32_t index)
 static void cut_thread(struct walk *walk, const struct timeline *timeline, uint32_t thread)
 {
 	walk->thread = thread;
-	walk->closed = walk->suspended = NO_INDEX;
+	walk->closed = walk->suspended = walk->left = NO_INDEX;
 	walk->recent_count = 0;
 	for (size_t i = timeline->first[thread]; i < timeline->first[thread + 1]; i++) {
 		const struct moment *moment = &timeline->moments[i];
@@ -248,6 +251,8 @@ static void cut_thread(struct walk *walk, const struct timeline *timeline, uint3
 			walk->suspended = NO_INDEX;
 		}
 		walk->closed = closed;
+		if (closed != NO_INDEX || !is_wait_moment(moment))
+			walk->left = closed;
 	}
 }
 

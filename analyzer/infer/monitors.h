@@ -42,6 +42,8 @@ struct section {
 	uint32_t put; /* condition that it puts to when it ends (put_by_section()), else NO_INDEX */
 	uint32_t items;  /* where a take takes all that is there (PUT_BATCH): how many that was */
 	bool takes_late; /* it signals before it waits: takes where it waits, not where it locks */
+	bool goes_again; /* its thread comes back to the mutex next, and does nothing else before */
+	bool in_vain;    /* it was let go, but another thread had come first: it takes nothing */
 };
 
 enum put_model {

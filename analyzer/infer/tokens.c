@@ -4,7 +4,8 @@
  *
  * Method. A section whose site ever waits on the condition takes one token, whether it had to wait
  * or not. One that still waits as the recording ends takes none. Nor does one whose last wait timed
- * out, if most do not, and no model is obeyed otherwise: its thread gave up, or looks again. Two
+ * out, if most do not, and no model is obeyed otherwise: its thread gave up, or looks again. Nor
+ * does one that waited, and whose thread comes back at once, if that explains more. Two
  * ways of putting are tried. Each signal puts one. Or each section of a site that ever signals puts
  * one ("signal only when it was empty"). The tokens at the start are the recording's largest
  * deficit of takes over puts. For a bounded queue this finds its capacity. The model is then held
@@ -166,29 +167,6 @@ static void study_sites(struct study *study, uint32_t depth)
 	collect_putters(study);
 }
 
-/* Each thread puts one for each that it takes: what they take is a limit, or a turn, and no job. */
-static bool give_back(const struct study *study, enum put_model model)
-{
-	const struct monitors *monitors = study->monitors;
-	int64_t *more = memory_new(study->rec->thread_count, sizeof(*more)); /* taken than put */
-	bool is_even = true;
-
-	for (size_t i = 0; i < study->section_count; i++) {
-		const struct section *section = &monitors->sections[study->sections[i]];
-		bool puts = put_by_section(model) &&
-			    set_has(&study->putters, section->site[study->depth]);
-
-		more[section->thread] += section_takes(study, section) - puts;
-	}
-	for (size_t i = 0; !put_by_section(model) && i < study->link_count; i++)
-		more[study->rec->links[study->links[i]].thread] -=
-			!monitors->signals[study->links[i]].is_gate;
-	for (size_t i = 0; i < study->taking_threads.count; i++)
-		is_even = is_even && llabs(more[study->taking_threads.values[i]]) <= 1;
-	free(more);
-	return is_even;
-}
-
 /* Several threads took before a gate let them go: they had more than one message for each other. */
 static bool have_taken(const struct study *study)
 {
@@ -212,7 +190,7 @@ static bool have_taken(const struct study *study)
  * thread of a process, which helps now and then, has a life of its own behind its takes. */
 static bool are_workers(const struct study *study, enum put_model model)
 {
-	if (give_back(study, model) || !have_taken(study))
+	if (tokens_are_given_back(study, model) || !have_taken(study))
 		return false;
 
 	const struct recording *rec = study->rec;
@@ -257,6 +235,19 @@ static bool seldom_gives_up(const struct study *study)
 	return timeouts && 2 * timeouts < study->wait_count;
 }
 
+/* Threads that come back at once may have been woken in vain. That explains more than that all take
+ * all there is: each of these threads is seen to do nothing. */
+static void look_for_vain_waits(struct study *study, struct token_fit *best)
+{
+	if (best->violations <= assume.token_misfits && best->model != PUT_BATCH)
+		return;
+	study->in_vain = true;
+	struct token_fit fit = best_of_depths(study);
+	study->in_vain = fit.violations <= assume.token_misfits && fit.model != PUT_BATCH &&
+			 !tokens_is_better(best, &fit);
+	*best = study->in_vain ? fit : best_of_depths(study);
+}
+
 static void study_condition(struct study *study, const struct releases *releases)
 {
 	struct condition *condition = &study->monitors->conditions[study->condition];
@@ -270,6 +261,7 @@ static void study_condition(struct study *study, const struct releases *releases
 		study->gives_up = true;
 		best = best_of_depths(study);
 	}
+	look_for_vain_waits(study, &best);
 	tokens_note_batches(study, &best);
 	condition->model = best.model;
 	condition->initial = best.initial;
@@ -380,6 +372,13 @@ static void mark_section(struct section *section, const struct monitors *monitor
 	}
 	if (section->take != NO_INDEX && section->first_wait != NO_INDEX)
 		section->take = monitors->condition_of_wait[section->first_wait];
+	if (section->last_wait != NO_INDEX) {
+		const struct study *study =
+			&studies[monitors->condition_of_wait[section->last_wait]];
+
+		section->in_vain = section_waits_in_vain(study, section) &&
+				   monitors->conditions[study->condition].model != PUT_NONE;
+	}
 	if (section->take != NO_INDEX) {
 		uint32_t depth = studies[section->take].depth;
 
@@ -448,7 +447,7 @@ static void forget(struct monitors *monitors, size_t link_count)
 
 		section->take = section->put = NO_INDEX;
 		section->items = 0;
-		section->takes_late = false;
+		section->takes_late = section->in_vain = false;
 	}
 	for (size_t i = 0; i < link_count; i++)
 		monitors->signals[i].is_gate = false;

@@ -425,3 +425,25 @@ void tokens_find_latency(const struct study *study, const struct releases *relea
 	}
 	free(latencies);
 }
+
+bool tokens_are_given_back(const struct study *study, enum put_model model)
+{
+	const struct monitors *monitors = study->monitors;
+	int64_t *more = memory_new(study->rec->thread_count, sizeof(*more)); /* taken than put */
+	bool is_even = true;
+
+	for (size_t i = 0; i < study->section_count; i++) {
+		const struct section *section = &monitors->sections[study->sections[i]];
+		bool puts = put_by_section(model) &&
+			    set_has(&study->putters, section->site[study->depth]);
+
+		more[section->thread] += section_takes(study, section) - puts;
+	}
+	for (size_t i = 0; !put_by_section(model) && i < study->link_count; i++)
+		more[study->rec->links[study->links[i]].thread] -=
+			!monitors->signals[study->links[i]].is_gate;
+	for (size_t i = 0; i < study->taking_threads.count; i++)
+		is_even = is_even && llabs(more[study->taking_threads.values[i]]) <= 1;
+	free(more);
+	return is_even;
+}

@@ -45,6 +45,7 @@ struct study {
 	uint64_t last_wait_ns; /* when the last wait began */
 	uint32_t depth;        /* which kind of site counts */
 	bool gives_up;         /* a section takes nothing if its last wait timed out */
+	bool in_vain;          /* nor if it waited, and its thread comes back at once */
 	struct set takers;     /* sites */
 	struct set putters;    /* sites */
 	struct set taking_threads;
@@ -52,12 +53,18 @@ struct study {
 	const uint64_t *last_link_ns; /* by thread: when it last let somebody go */
 };
 
-/* One that still waits at the end of the recording has taken nothing. */
+/* It was let go, but another thread had come first; or the recording ends as it waits. */
+static inline bool section_waits_in_vain(const struct study *study, const struct section *section)
+{
+	return section->last_wait != NO_INDEX && (study->rec->waits[section->last_wait].open ||
+						  (section->goes_again && study->in_vain));
+}
+
 static inline bool section_takes(const struct study *study, const struct section *section)
 {
-	const struct rec_wait *last =
-		section->last_wait == NO_INDEX ? NULL : &study->rec->waits[section->last_wait];
-	bool took_none = last && (last->open || (last->timed_out && study->gives_up));
+	bool gives_up = section->last_wait != NO_INDEX && study->gives_up &&
+			study->rec->waits[section->last_wait].timed_out;
+	bool took_none = gives_up || section_waits_in_vain(study, section);
 
 	return !took_none && set_has(&study->takers, section->site[study->depth]);
 }
@@ -80,6 +87,9 @@ bool tokens_is_better(const struct token_fit *, const struct token_fit *);
 /* With the best model: notes how many each take got, and waits for, where a take takes all. Or that
  * it does, if that is not in the model. */
 void tokens_note_batches(const struct study *, const struct token_fit *best);
+
+/* Each thread puts one for each that it takes: what they take is a limit, or a turn, and no job. */
+bool tokens_are_given_back(const struct study *, enum put_model);
 
 /* The median time from the signal, or the lock's release behind it, to the wait's return. */
 void tokens_find_latency(const struct study *, const struct releases *);

@@ -126,14 +126,14 @@ static void waits_for_link(struct compiler *compiler, uint32_t index, uint32_t l
 	script_race_ends(compiler, index, false);
 }
 
-/* A token was put, and another thread came first. The thread waits for one to the end. */
+/* A token was put, and another thread came first. The thread waits for one to the end, or comes
+ * back for it. */
 static bool waits_in_vain(const struct compiler *compiler, uint32_t index)
 {
 	const struct monitors *monitors = &compiler->script->monitors;
-	uint32_t s = monitors->section_of_wait[index], c = monitors->condition_of_wait[index];
+	uint32_t s = monitors->section_of_wait[index];
 
-	return s != NO_INDEX && c != NO_INDEX && monitors->conditions[c].model != PUT_NONE &&
-	       compiler->rec->waits[monitors->sections[s].last_wait].open;
+	return s != NO_INDEX && monitors->sections[s].in_vain;
 }
 
 static void condition_wait_ends(struct compiler *compiler, uint32_t index)

@@ -130,6 +130,57 @@ static void herd(void)
 	join_all();
 }
 
+/*
+ * stolen: a job is put into its place (work_c) under the lock, where workers come by meanwhile. One
+ * that was woken for the job may find it taken: then it leaves the queue, and comes back.
+ */
+static long pop_job(bool *is_over)
+{
+	long job = -1;
+
+	pthread_mutex_lock(&lock_m);
+	if (jobs_taken == jobs_given && !closed)
+		pthread_cond_wait(&ready, &lock_m);
+	if (jobs_taken < jobs_given)
+		job = jobs_taken++;
+	*is_over = job < 0 && closed;
+	pthread_mutex_unlock(&lock_m);
+	return job;
+}
+
+static void *popper(void *unused UNUSED)
+{
+	bool is_over = false;
+
+	while (!is_over) {
+		long job = pop_job(&is_over);
+
+		if (job >= 0 && job % SLOW_JOB_EVERY == 3)
+			work_b();
+		else if (job >= 0)
+			work_a();
+	}
+	return NULL;
+}
+
+static void stolen(void)
+{
+	start_many(4, popper);
+	for (long i = count_of("T_N"); i > 0; i--) {
+		pthread_mutex_lock(&lock_m);
+		jobs_given++;
+		pthread_cond_signal(&ready);
+		work_c();
+		pthread_mutex_unlock(&lock_m);
+		work_d();
+	}
+	pthread_mutex_lock(&lock_m);
+	closed = true;
+	pthread_cond_broadcast(&ready);
+	pthread_mutex_unlock(&lock_m);
+	join_all();
+}
+
 /* A bounded queue: its capacity is nowhere to be read, it shows in who waits when. */
 struct queue {
 	pthread_mutex_t *lock;
@@ -468,21 +519,16 @@ static void flusher(void)
 
 int main(int argc, char **argv)
 {
-	static const struct pattern patterns[] = { { "sflight", sflight },
-						   { "jobpool", jobpool },
-						   { "widepool", widepool },
-						   { "herd", herd },
-						   { "bq", bq },
-						   { "bursts", bursts },
-						   { "pipeline", pipeline },
-						   { "twoqueues", twoqueues },
-						   { "latch", latch },
-						   { "drain", drain },
-						   { "sigempty", sigempty },
-						   { "unwaited", unwaited },
-						   { "pingpong", pingpong },
-						   { "flusher", flusher },
-						   { NULL, NULL } };
+	static const struct pattern patterns[] = {
+		{ "sflight", sflight },     { "jobpool", jobpool },
+		{ "widepool", widepool },   { "herd", herd },
+		{ "stolen", stolen },       { "bq", bq },
+		{ "bursts", bursts },       { "pipeline", pipeline },
+		{ "twoqueues", twoqueues }, { "latch", latch },
+		{ "drain", drain },         { "sigempty", sigempty },
+		{ "unwaited", unwaited },   { "pingpong", pingpong },
+		{ "flusher", flusher },     { NULL, NULL }
+	};
 
 	return truth_main(argc, argv, patterns);
 }

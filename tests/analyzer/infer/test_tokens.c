@@ -131,6 +131,55 @@ START_TEST(a_wait_that_times_out_takes_nothing)
 }
 END_TEST
 
+/* Two jobs are put. The thread that was woken for the first one finds that another has taken it,
+ * and comes back for the second. */
+static void steal(struct sketch *sketch, double at_ms)
+{
+	sketch_hold(sketch, 1, "M", 2, at_ms, at_ms + 0.1);
+	sketch_wait(sketch, 1, REASON_COND, "C", at_ms + 0.1, at_ms + 5.3, NO_INDEX);
+	sketch_hold(sketch, 0, "M", 1, at_ms + 5, at_ms + 5.1);
+	sketch_link(sketch, 0, LINK_WAKE, "C", at_ms + 5.05, 1, NO_INDEX);
+	sketch_hold(sketch, 2, "M", 2, at_ms + 5.15, at_ms + 5.25);
+	sketch_io(sketch, 2, "write", "/two", 1, at_ms + 5.3, at_ms + 9);
+	sketch_hold(sketch, 1, "M", 3, at_ms + 5.3, at_ms + 5.4);
+	sketch_hold(sketch, 1, "M", 2, at_ms + 5.5, at_ms + 5.6);
+	sketch_wait(sketch, 1, REASON_COND, "C", at_ms + 5.6, at_ms + 8.2, NO_INDEX);
+	sketch_hold(sketch, 0, "M", 1, at_ms + 8, at_ms + 8.1);
+	sketch_link(sketch, 0, LINK_WAKE, "C", at_ms + 8.05, 1, NO_INDEX);
+	sketch_hold(sketch, 1, "M", 3, at_ms + 8.2, at_ms + 8.3);
+	sketch_io(sketch, 1, "write", "/one", 1, at_ms + 8.4, at_ms + 9);
+}
+
+START_TEST(who_comes_back_at_once_was_woken_in_vain)
+{
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "putter", 0, 100);
+	sketch_thread(sketch, "taker", 0, 100);
+	sketch_thread(sketch, "thief", 0, 100);
+	for (int i = 0; i < 9; i++)
+		steal(sketch, i * 10);
+	monitored_build(&monitored);
+	const struct monitors *monitors = &monitored.monitors;
+
+	ck_assert_int_eq(monitors->conditions[0].model, PUT_BY_SIGNAL);
+	ck_assert_uint_eq(monitors->conditions[0].initial, 0);
+	ck_assert(monitors->conditions[0].is_pool);
+	for (size_t i = 0; i < monitors->section_count; i++) {
+		const struct section *section = &monitors->sections[i];
+		bool in_vain =
+			section->thread == 1 && (section->start_ns / (SKETCH_MS / 10)) % 100 == 0;
+
+		ck_assert(section->in_vain == in_vain);
+		if (section->thread)
+			ck_assert((section->take == NO_INDEX) == in_vain);
+	}
+	monitored_free(&monitored);
+}
+END_TEST
+
 /* One starts the other, and waits until it runs. Both lock by the same function, at one site. */
 START_TEST(who_opens_a_condition_takes_behind_its_signal)
 {
@@ -408,6 +457,7 @@ SUITE()
 	TEST(a_signal_only_when_it_was_empty);
 	TEST(a_wait_that_nothing_ends_takes_nothing);
 	LOOP(a_wait_that_times_out_takes_nothing, 0, 3);
+	TEST(who_comes_back_at_once_was_woken_in_vain);
 	TEST(what_is_there_at_the_end_is_taken_yet);
 	TEST(who_opens_a_condition_takes_behind_its_signal);
 	TEST(who_lets_another_go_takes_where_it_waits);
