@@ -5,10 +5,11 @@
  * pipe or socket whose reader waits.
  *
  * Method. STEP_WAKING runs only if the replay finds somebody asleep. The run after a signal, or in
- * a call that copies, is the cost of waking nobody if it woke nobody in the recording. STEP_WAKING
+ * a call that writes, is the cost of waking nobody if it woke nobody in the recording. STEP_WAKING
  * then takes as much more as is usual of the runs that woke somebody. If the run woke somebody:
  * what exceeds the median of runs that woke nobody becomes STEP_WAKING. Both sorts must have been
- * seen often enough. A read that makes room wakes as a write does, and counts as one.
+ * seen often enough. Calls of each class are compared with each other: what a write to a socket
+ * takes says nothing of one to a pipe.
  *
  * Only signals are looked at that are the hand-over itself, and wake one: the cost of a broadcast
  * goes with the number of sleepers. The run after a signal may be other work. It is known to be for
@@ -64,12 +65,13 @@ static bool *links_that_woke(const struct script *script)
 	return woke;
 }
 
-enum waker_sort { BY_SIGNAL, BY_TRANSFER, WAKER_SORTS };
+/* Wakers that are compared with each other: all signals, or the calls of a class. */
+enum { BY_SIGNAL, BY_CALL };
 
 /* Somebody who may have woken another. */
 struct waker {
-	uint32_t run; /* step that took as long as that takes, NO_INDEX = none at all */
-	enum waker_sort sort;
+	uint32_t run;  /* step that took as long as that takes, NO_INDEX = none at all */
+	uint32_t sort; /* BY_SIGNAL, or BY_CALL + class */
 	bool woke;
 	bool is_timed; /* its length is known */
 };
@@ -85,32 +87,10 @@ static bool is_call(const struct script *script, uint32_t step)
 	return is_step(script, step, STEP_RUN) || is_step(script, step, STEP_DELAY);
 }
 
-static bool is_transfer(const struct script *script, uint32_t step)
-{
-	return is_step(script, step, STEP_SEND) || is_step(script, step, STEP_RECEIVE);
-}
-
 static bool is_waker(const struct script *script, uint32_t step)
 {
 	return (is_step(script, step, STEP_SIGNAL) && is_step(script, step + 1, STEP_WAKING)) ||
-	       is_transfer(script, step);
-}
-
-static struct waker waker_of(const struct script *script, const bool *link_woke, uint32_t step)
-{
-	uint32_t arg = script->steps[step].arg;
-
-	assert(is_waker(script, step));
-	if (is_transfer(script, step)) {
-		const struct transfer *transfer = &script->flows.transfers[arg];
-		bool runs = !transfer->has_waited && is_call(script, step + 1);
-
-		return (struct waker){ runs ? step + 1 : NO_INDEX, BY_TRANSFER, transfer->has_woken,
-				       runs };
-	}
-	bool runs = is_step(script, step + 2, STEP_RUN);
-
-	return (struct waker){ runs ? step + 2 : NO_INDEX, BY_SIGNAL, link_woke[arg], true };
+	       is_step(script, step, STEP_SEND);
 }
 
 /* The STEP_WAKING of this step; NO_INDEX = it has none. */
@@ -122,6 +102,27 @@ static uint32_t waking_of(const struct script *script, uint32_t step)
 	    is_step(script, step + 2, STEP_WAKING))
 		return step + 2;
 	return NO_INDEX;
+}
+
+/* The step has a STEP_WAKING. */
+static struct waker waker_of(const struct script *script, const bool *link_woke, uint32_t step)
+{
+	uint32_t arg = script->steps[step].arg;
+
+	assert(is_waker(script, step));
+	if (is_step(script, step, STEP_SEND)) {
+		const struct transfer *transfer = &script->flows.transfers[arg];
+		const struct step *waking = &script->steps[waking_of(script, step)];
+		uint32_t class = script->scopes.scopes[waking->arg].leaf;
+		bool runs = !transfer->has_waited && is_call(script, step + 1);
+
+		return (struct waker){ runs ? step + 1 : NO_INDEX,
+				       BY_CALL + (class == NO_INDEX ? script->class_count : class),
+				       transfer->has_woken, runs };
+	}
+	bool runs = is_step(script, step + 2, STEP_RUN);
+
+	return (struct waker){ runs ? step + 2 : NO_INDEX, BY_SIGNAL, link_woke[arg], true };
 }
 
 struct wake_cost {
@@ -140,24 +141,28 @@ static struct wake_cost cost_of(struct runs_after after[2])
 				   true };
 }
 
-static void costs_find(const struct script *script, const bool *link_woke,
-		       struct wake_cost costs[WAKER_SORTS])
+/* By sort; to be freed. */
+static struct wake_cost *costs_find(const struct script *script, const bool *link_woke)
 {
-	struct runs_after after[WAKER_SORTS][2] = { { { 0 } } };
+	size_t sorts = BY_CALL + script->class_count + 1;
+	struct wake_cost *costs = memory_new(sorts, sizeof(*costs));
+	struct runs_after(*after)[2] = memory_new(sorts, sizeof(*after));
 
 	for (uint32_t i = 0; i < script->step_count; i++) {
-		if (!is_waker(script, i))
+		if (!is_waker(script, i) || waking_of(script, i) == NO_INDEX)
 			continue;
 		struct waker waker = waker_of(script, link_woke, i);
 		if (waker.is_timed)
 			add(&after[waker.sort][waker.woke],
 			    waker.run == NO_INDEX ? 0 : script->steps[waker.run].ns);
 	}
-	for (int sort = 0; sort < WAKER_SORTS; sort++) {
+	for (size_t sort = 0; sort < sorts; sort++) {
 		costs[sort] = cost_of(after[sort]);
 		free(after[sort][false].ns);
 		free(after[sort][true].ns);
 	}
+	free(after);
+	return costs;
 }
 
 /* The cost of waking somebody is paid by the step that wakes somebody. */
@@ -165,7 +170,7 @@ static void move_cost(struct script *script, const struct waker *waker, struct s
 		      uint64_t quiet_ns)
 {
 	struct step *run = &script->steps[waker->run];
-	bool is_all = waker->sort == BY_TRANSFER || is_step(script, waker->run + 1, STEP_RELEASE);
+	bool is_all = waker->sort != BY_SIGNAL || is_step(script, waker->run + 1, STEP_RELEASE);
 
 	if (!is_all || run->ns <= quiet_ns)
 		return;
@@ -176,9 +181,8 @@ static void move_cost(struct script *script, const struct waker *waker, struct s
 void script_wakes_find(struct script *script)
 {
 	bool *link_woke = links_that_woke(script);
-	struct wake_cost costs[WAKER_SORTS];
+	struct wake_cost *costs = costs_find(script, link_woke);
 
-	costs_find(script, link_woke, costs);
 	for (uint32_t i = 0; i < script->step_count; i++) {
 		uint32_t waking = is_waker(script, i) ? waking_of(script, i) : NO_INDEX;
 
@@ -193,5 +197,6 @@ void script_wakes_find(struct script *script)
 			move_cost(script, &waker, &script->steps[waking],
 				  costs[waker.sort].quiet_ns);
 	}
+	free(costs);
 	free(link_woke);
 }
