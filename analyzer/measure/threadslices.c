@@ -4,9 +4,10 @@
  *
  * The samples of a thread cut its time into pieces, of which each has so much CPU time. In a piece,
  * the thread is taken to have been on the CPU outside calls first. The CPU time that is left was
- * used in the calls, by each in proportion to its length, as it began. The rest of the calls is
- * blocked time. If the CPU time does not even cover what is outside calls, the thread waited for a
- * CPU as long as the kernel says. The rest is unexplained.
+ * used in the calls, by each in proportion to its length, as it began. If the CPU time does not
+ * even cover what is outside calls, the thread waited for a CPU as long as the kernel says. The
+ * rest is unexplained. If the kernel says more than that, the thread waited for a CPU in its calls,
+ * as it came back from them. The rest of the calls is blocked time.
  *
  * Without samples nothing is known of CPU time: calls count as blocked, the rest as unexplained.
  * Shares are rounded down from the piece's begin on, so that those of a piece add up to it.
@@ -20,6 +21,7 @@
 #include "base/memory.h"
 #include "format.h"
 #include "recording/samples.h"
+#include "recording/startup.h"
 #include "recording/words.h"
 
 struct open_call {
@@ -30,8 +32,9 @@ struct open_call {
 /* Part of a thread's time in which it used so much CPU time. */
 struct piece {
 	uint64_t end_ns;
-	uint64_t called_ns; /* in calls */
-	uint64_t blocked_ns;
+	uint64_t called_ns;  /* in calls */
+	uint64_t off_ns;     /* of it, not running */
+	uint64_t back_ns;    /* of that, waiting for a CPU */
 	uint64_t running_ns; /* outside calls, as the next two */
 	uint64_t queued_ns;
 	uint64_t free_ns;    /* neither running nor in a call */
@@ -41,6 +44,7 @@ struct piece {
 /* Up to where a piece has been cut: of each sum, what is done. */
 struct done {
 	uint64_t called_ns;
+	uint64_t off_ns;
 	uint64_t outside_ns;
 	uint64_t free_ns;
 };
@@ -62,6 +66,8 @@ struct stretch {
 struct thread_slices {
 	const struct recording *recording;
 	const struct timeline *timeline;
+	uint64_t *startup_ns; /* by thread, as startup.h has them */
+	uint64_t *queued_before_ns;
 	struct open_call *open; /* the innermost one last */
 	size_t open_room;
 	struct piece *pieces;
@@ -72,6 +78,18 @@ struct thread_slices {
 	struct thread_slice ready[SLICE_STATES]; /* of the last stretch; the next one first */
 	size_t ready_count, ready_next;
 };
+
+/* Of `share_ns`, which is spread over `whole_ns`, what is in the next `ns`; moves on. */
+static uint64_t part(uint64_t *done_ns, uint64_t ns, uint64_t share_ns, uint64_t whole_ns)
+{
+	uint64_t from_ns = *done_ns, to_ns = from_ns + ns;
+	*done_ns = to_ns;
+	if (share_ns == whole_ns || share_ns == 0)
+		return share_ns ? ns : 0;
+	assert(to_ns <= whole_ns);
+	return (uint64_t)((unsigned __int128)to_ns * share_ns / whole_ns) -
+	       (uint64_t)((unsigned __int128)from_ns * share_ns / whole_ns);
+}
 
 /* --- Stretches --- */
 
@@ -184,7 +202,7 @@ static void add_piece(struct thread_slices *slices, uint64_t end_ns, uint64_t cp
 	uint64_t outside_ns = whole_ns - piece.called_ns;
 	piece.running_ns = used_ns < outside_ns ? used_ns : outside_ns;
 	piece.free_ns = outside_ns - piece.running_ns;
-	piece.blocked_ns = piece.called_ns - (used_ns - piece.running_ns);
+	piece.off_ns = piece.called_ns - (used_ns - piece.running_ns);
 	slices->pieces = memory_grow(slices->pieces, &slices->piece_room, slices->piece_count + 1,
 				     sizeof(*slices->pieces));
 	slices->pieces[slices->piece_count++] = piece;
@@ -196,16 +214,21 @@ struct queueing {
 	uint64_t last_ns;  /* counted in the end */
 };
 
-static struct queueing queueing_of(const struct rec_sample *samples, size_t count)
+/* If the thread began in the recording, all that is known is of that. */
+static struct queueing queueing_of(const struct thread_slices *slices, uint32_t thread,
+				   const struct rec_sample *samples, size_t count)
 {
 	size_t first = 0, last = count;
 	while (first < count && samples[first].queued_ns == 0)
 		first++;
 	while (last > first && samples[last - 1].queued_ns == 0)
 		last--;
-	if (first == last || samples[last - 1].queued_ns < samples[first].queued_ns)
+	if (first == last)
 		return (struct queueing){ 0 };
-	return (struct queueing){ samples[first].queued_ns, samples[last - 1].queued_ns };
+	uint64_t known_ns = slices->startup_ns[thread] ? slices->queued_before_ns[thread]
+						       : samples[first].queued_ns;
+	uint64_t last_ns = samples[last - 1].queued_ns;
+	return (struct queueing){ known_ns, last_ns > known_ns ? last_ns : known_ns };
 }
 
 /* The news of a sample. */
@@ -227,9 +250,20 @@ static uint64_t queue_in(struct piece *piece, uint64_t queued_ns)
 	return queued_ns - part_ns;
 }
 
+/* Spreads the queueing over what the calls of all pieces were not running. */
+static void queue_in_calls(struct thread_slices *slices, uint64_t queued_ns)
+{
+	uint64_t all_ns = 0, done_ns = 0;
+	for (size_t i = 0; i < slices->piece_count; i++)
+		all_ns += slices->pieces[i].off_ns;
+	uint64_t share_ns = queued_ns < all_ns ? queued_ns : all_ns;
+	for (size_t i = 0; i < slices->piece_count; i++)
+		slices->pieces[i].back_ns =
+			part(&done_ns, slices->pieces[i].off_ns, share_ns, all_ns);
+}
+
 /* The kernel's count is as of late: what is new at a piece's end was in this piece, or before it.
- * A count that finds no room there was late itself. The queueing of wake-ups is in calls: it is
- * dropped. */
+ * A count that finds no room there was late itself, or is of calls. */
 static void add_queueing(struct thread_slices *slices)
 {
 	uint64_t left_ns = 0;
@@ -237,6 +271,7 @@ static void add_queueing(struct thread_slices *slices)
 		left_ns = queue_in(&slices->pieces[i], left_ns + slices->pieces[i].counted_ns);
 	for (size_t i = 0; i < slices->piece_count && left_ns > 0; i++)
 		left_ns = queue_in(&slices->pieces[i], left_ns);
+	queue_in_calls(slices, left_ns);
 }
 
 void thread_slices_begin(struct thread_slices *slices, uint32_t thread, uint64_t *start_ns,
@@ -245,7 +280,7 @@ void thread_slices_begin(struct thread_slices *slices, uint32_t thread, uint64_t
 	size_t count;
 	uint64_t counted_ns = 0;
 	const struct rec_sample *samples = samples_of_thread(slices->recording, thread, &count);
-	struct queueing queueing = queueing_of(samples, count);
+	struct queueing queueing = queueing_of(slices, thread, samples, count);
 	find_span(slices, samples, count, thread, start_ns, end_ns);
 	cursor_begin(slices, thread, *start_ns);
 	slices->piece_count = 0;
@@ -270,18 +305,6 @@ void thread_slices_begin(struct thread_slices *slices, uint32_t thread, uint64_t
 
 /* --- Slices --- */
 
-/* Of `share_ns`, which is spread over `whole_ns`, what is in the next `ns`; moves on. */
-static uint64_t part(uint64_t *done_ns, uint64_t ns, uint64_t share_ns, uint64_t whole_ns)
-{
-	uint64_t from_ns = *done_ns, to_ns = from_ns + ns;
-	*done_ns = to_ns;
-	if (share_ns == whole_ns || share_ns == 0)
-		return share_ns ? ns : 0;
-	assert(to_ns <= whole_ns);
-	return (uint64_t)((unsigned __int128)to_ns * share_ns / whole_ns) -
-	       (uint64_t)((unsigned __int128)from_ns * share_ns / whole_ns);
-}
-
 static void make_ready(struct thread_slices *slices, uint64_t *at_ns, uint64_t ns,
 		       enum slice_state state, const struct open_call *call)
 {
@@ -296,7 +319,7 @@ static void make_ready(struct thread_slices *slices, uint64_t *at_ns, uint64_t n
 	*at_ns += ns;
 }
 
-/* A stretch becomes slices: of a call two at most, of a time outside calls three. */
+/* A stretch becomes three slices at most. */
 static void cut(struct thread_slices *slices, const struct piece *piece,
 		const struct stretch *stretch)
 {
@@ -305,10 +328,13 @@ static void cut(struct thread_slices *slices, const struct piece *piece,
 	const struct open_call *call = &stretch->call;
 	slices->ready_count = slices->ready_next = 0;
 	if (call->index != NO_INDEX) {
-		uint64_t blocked_ns =
-			part(&slices->done.called_ns, ns, piece->blocked_ns, piece->called_ns);
-		make_ready(slices, &at_ns, ns - blocked_ns, SLICE_RUNNING, call);
-		make_ready(slices, &at_ns, blocked_ns, SLICE_BLOCKED, call);
+		uint64_t off_ns =
+			part(&slices->done.called_ns, ns, piece->off_ns, piece->called_ns);
+		uint64_t back_ns =
+			part(&slices->done.off_ns, off_ns, piece->back_ns, piece->off_ns);
+		make_ready(slices, &at_ns, ns - off_ns, SLICE_RUNNING, call);
+		make_ready(slices, &at_ns, off_ns - back_ns, SLICE_BLOCKED, call);
+		make_ready(slices, &at_ns, back_ns, SLICE_QUEUED, call);
 	} else {
 		uint64_t running_ns =
 			part(&slices->done.outside_ns, ns, piece->running_ns, outside_ns);
@@ -344,11 +370,15 @@ struct thread_slices *thread_slices_new(const struct recording *recording,
 	struct thread_slices *slices = memory_new(1, sizeof(*slices));
 	slices->recording = recording;
 	slices->timeline = timeline;
+	slices->startup_ns = startup_find(recording);
+	slices->queued_before_ns = startup_queued_before(recording);
 	return slices;
 }
 
 void thread_slices_free(struct thread_slices *slices)
 {
+	free(slices->startup_ns);
+	free(slices->queued_before_ns);
 	free(slices->open);
 	free(slices->pieces);
 	free(slices);

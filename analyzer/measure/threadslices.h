@@ -17,7 +17,7 @@
 
 enum slice_state {
 	SLICE_RUNNING,
-	SLICE_QUEUED, /* waiting for a CPU */
+	SLICE_QUEUED, /* waiting for a CPU, also as it comes back from a call */
 	SLICE_BLOCKED,
 	SLICE_UNEXPLAINED
 };
@@ -28,7 +28,7 @@ struct thread_slice {
 	uint64_t start_ns;
 	uint64_t end_ns; /* later than start_ns */
 	enum slice_state state;
-	uint32_t op;   /* the call that the thread is in, running or blocked; NO_INDEX = none */
+	uint32_t op;   /* the call that the thread is in; NO_INDEX = none */
 	uint32_t wait; /* or the wait; NO_INDEX = none */
 };
 

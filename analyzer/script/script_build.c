@@ -12,7 +12,7 @@
 #include "base/percentile.h"
 #include "format.h"
 #include "infer/flows_lent.h"
-#include "infer/startup.h"
+#include "recording/startup.h"
 #include "recording/addresses.h"
 #include "script_parts.h"
 #include "script_valid.h"

@@ -42,7 +42,15 @@ static const struct {
 	{ .samples = { { 100, 0, 7 }, { 600, 400, 7 }, { 1000, 800, 57 }, { 1100, 800, 107 } },
 	  .slices = " running:500 queued:550 unexplained:600 running:1000 queued:1050 "
 		    "unexplained:1100" },
-	/* 7: of calls that only overlap, the later one counts */
+	/* 7: what finds no room outside calls was at the ends of calls */
+	{ .calls = { { false, 100, 600 }, { true, 600, 1000 } },
+	  .samples = { { 100, 0, 7 }, { 600, 300, 7 }, { 1100, 400, 107 } },
+	  .slices = " running:400/op1 blocked:567/op1 queued:600/op1 blocked:933/wait0 "
+		    "queued:1000/wait0 running:1100" },
+	/* 8: a thread that began in the recording has waited in it for all that is counted */
+	{ .samples = { { 100, 10, 0 }, { 1100, 910, 40 } },
+	  .slices = " running:1000 queued:1040 unexplained:1100" },
+	/* 9: of calls that only overlap, the later one counts */
 	{ .calls = { { true, 100, 500 }, { true, 300, 1100 } },
 	  .slices = " blocked:300/wait0 blocked:500/wait1 blocked:1100/wait1" },
 };

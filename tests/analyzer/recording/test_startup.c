@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrong if the CPU time of a thread's start is left out, counted twice, or another program's. */
-#include "infer/startup.h"
+#include "recording/startup.h"
 #include "suite.h"
 
 #include <stdlib.h>
